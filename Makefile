@@ -1,0 +1,42 @@
+# The two commands of the README do all their set-up themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Datasets beside the repository are used where they are; otherwise they are downloaded on demand.
+export KGNN_DATASETS ?= $(abspath $(wildcard ../shared/datasets))
+# Small graphs drown in the overhead of threads.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test check format bench-speed clean
+
+demo: $(VENV)/installed
+	$(BIN)/kgnn demo
+
+test: check
+	$(BIN)/pytest -n 2
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-speed: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/speed/kernels.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

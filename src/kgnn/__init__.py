@@ -1,0 +1,64 @@
+"""Semi-supervised graph classification: kernel-based graph neural networks and their peers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgnn.errors import KgnnError, KgnnWarning
+    from kgnn.graphs.graph import Graph, GraphDataset
+    from kgnn.graphs.interop import from_networkx, from_pyg, to_networkx, to_pyg
+    from kgnn.graphs.loading import load
+    from kgnn.graphs.smiles import from_smiles
+    from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+    from kgnn.methods.gnn_sup import GNNSup
+    from kgnn.methods.registry import make
+    from kgnn.methods.wl import WL
+
+__version__ = "0.1.0"
+
+# Names are imported on first use: `import kgnn` alone loads neither numpy nor torch.
+_PUBLIC = {
+    "GNNSup": "kgnn.methods.gnn_sup",
+    "Graph": "kgnn.graphs.graph",
+    "GraphDataset": "kgnn.graphs.graph",
+    "KgnnError": "kgnn.errors",
+    "KgnnWarning": "kgnn.errors",
+    "WL": "kgnn.methods.wl",
+    "WeisfeilerLehman": "kgnn.kernels.weisfeiler_lehman",
+    "from_networkx": "kgnn.graphs.interop",
+    "from_pyg": "kgnn.graphs.interop",
+    "from_smiles": "kgnn.graphs.smiles",
+    "load": "kgnn.graphs.loading",
+    "make": "kgnn.methods.registry",
+    "to_networkx": "kgnn.graphs.interop",
+    "to_pyg": "kgnn.graphs.interop",
+}
+
+__all__ = [
+    "GNNSup",
+    "Graph",
+    "GraphDataset",
+    "KgnnError",
+    "KgnnWarning",
+    "WL",
+    "WeisfeilerLehman",
+    "from_networkx",
+    "from_pyg",
+    "from_smiles",
+    "load",
+    "make",
+    "to_networkx",
+    "to_pyg",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'kgnn' has no attribute '{name}'")
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

@@ -1,0 +1,68 @@
+"""Every error and warning that the package raises on purpose.
+
+::
+
+    KgnnError
+    ├── GraphDataError          (ValueError)         a graph or file that cannot be read
+    │   └── ArchiveError                             an archive that is damaged or not to be trusted
+    ├── ParameterError          (ValueError)         a parameter outside its range
+    ├── UnknownNameError        (KeyError)           a method, dataset or option that does not exist
+    ├── MissingExtraError       (ImportError)        an optional dependency that is not installed
+    └── DatasetUnavailableError (FileNotFoundError)  a dataset that is nowhere to be found
+    KgnnWarning                 (UserWarning)        something to know, though work goes on
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class KgnnError(Exception):
+    """Root of all errors of this package."""
+
+
+class GraphDataError(KgnnError, ValueError):
+    """Input that does not describe valid graphs; the message names file and line."""
+
+
+class ArchiveError(GraphDataError):
+    """An archive that is damaged, or that asks for more than a dataset may."""
+
+
+class ParameterError(KgnnError, ValueError):
+    """A parameter outside its range."""
+
+
+class UnknownNameError(KgnnError, KeyError):
+    """A name that is not in the list it was looked up in."""
+
+    __str__ = Exception.__str__  # KeyError would show the message in quotes
+
+    @classmethod
+    def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
+        """Build the message: what was asked for, the nearest names, all names."""
+        names = sorted(known)
+        by_lower = {n.lower(): n for n in names}
+        near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
+        hint = f" Did you mean {' or '.join(by_lower[n] for n in near)}?" if near else ""
+        return cls(f"There is no {kind} '{name}'.{hint} Known: {', '.join(names)}.")
+
+
+class MissingExtraError(KgnnError, ImportError):
+    """An optional dependency that is not installed."""
+
+    @classmethod
+    def of(cls, what: str, package: str, extra: str) -> MissingExtraError:
+        """Build the message with the exact command that installs the extra."""
+        return cls(
+            f"{what} needs the package '{package}'. Install it with: pip install 'kgnn[{extra}]'"
+        )
+
+
+class DatasetUnavailableError(KgnnError, FileNotFoundError):
+    """A dataset that is neither on this machine nor could be downloaded."""
+
+
+class KgnnWarning(UserWarning):
+    """Something worth knowing about the data or a result, though work goes on."""
