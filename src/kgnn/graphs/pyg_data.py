@@ -1,0 +1,218 @@
+"""From and to lists of PyG ``Data``.
+
+PyG has no place for labels as such, only for numbers. ``x`` whose rows are all one-hot, or that is
+one column of integers, is read as node labels, any other ``x`` as node attributes; ``edge_attr`` by
+the same rule as edge labels, one column of floats as edge weights. `to_pyg` writes labels one-hot
+and puts node attributes into ``node_attributes``, with the names of labels and classes beside them,
+so that `from_pyg` gives the same dataset back.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
+from kgnn.graphs.collector import GraphCollector
+from kgnn.graphs.graph import Graph, GraphDataset
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+Table = NDArray[Any]
+
+
+def from_pyg(
+    data_list: Iterable[Data],
+    *,
+    targets: Sequence[Hashable | None] | None = None,
+    name: str = "pyg",
+    graph_names: Sequence[str] | None = None,
+) -> GraphDataset:
+    """Pack PyG ``Data`` objects into a dataset; the module says what becomes of their tensors.
+
+    Parameters
+    ----------
+    data_list : iterable of torch_geometric.data.Data
+        Also a PyG dataset.
+    targets : sequence, optional
+        Class of each graph, None for unlabeled. Default: ``data.y``; a missing one or the integer
+        −1 is unlabeled.
+    name : str
+    graph_names : sequence of str, optional
+    """
+    graphs = list(data_list)
+    _require_data(graphs)
+    for what, values in (("targets", targets), ("graph_names", graph_names)):
+        if values is not None and len(values) != len(graphs):
+            raise GraphDataError(f"expected {len(graphs)} {what}, got {len(values)}")
+    node_labels, node_attributes = _node_data(graphs)
+    edge_labels, edge_weights = _edge_data(graphs)
+    collector = GraphCollector()
+    for row, data in enumerate(graphs):
+        place = f"data_list[{row}]"
+        collector.add(
+            place,
+            _n_nodes(data),
+            _pairs(place, data),
+            node_labels=node_labels[row],
+            node_attributes=node_attributes[row],
+            edge_labels=edge_labels[row],
+            edge_weights=edge_weights[row],
+            target=_target(place, data) if targets is None else targets[row],
+            name=data.get("name") if graph_names is None else graph_names[row],
+        )
+    return collector.dataset(name)
+
+
+def to_pyg(dataset: GraphDataset) -> list[Data]:
+    """Turn a dataset into PyG ``Data``, from which `from_pyg` makes the same dataset.
+
+    Each has ``edge_index`` (both directions of every edge), ``y`` (−1: unlabeled) and
+    ``class_names``; where the dataset has them, ``x`` (node labels, one-hot), ``node_attributes``,
+    ``edge_attr`` (edge labels, one-hot), ``edge_weight`` and ``name``.
+    """
+    data_class = torch_geometric().data.Data
+    return [data_class(**_fields(graph)) for graph in dataset]
+
+
+def torch_geometric() -> Any:
+    """Import PyG, or say how to install it."""
+    try:
+        import torch_geometric.data
+    except ImportError as error:
+        raise MissingExtraError.of("PyG Data", "torch-geometric", "pyg") from error
+    return torch_geometric
+
+
+def _require_data(graphs: list[Any]) -> None:
+    if not graphs:
+        raise GraphDataError("there are no graphs: the list is empty")
+    data_class = torch_geometric().data.Data
+    for row, data in enumerate(graphs):
+        if not isinstance(data, data_class):
+            raise GraphDataError(f"data_list[{row}] must be a PyG Data, got {type(data).__name__}")
+
+
+def _node_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return labels and attributes of the nodes of each graph, or None."""
+    x, attributes = _tables(graphs, "x"), _tables(graphs, "node_attributes")
+    labels = _labels(x, [data.get("node_label_names") for data in graphs])
+    if labels is not None:
+        return labels, attributes
+    if any(table is not None for table in attributes):
+        raise GraphDataError("node_attributes stand beside an x that is not one-hot; join the two")
+    return [None] * len(graphs), x
+
+
+def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return labels and weights of the edges of each graph, or None."""
+    tables, weights = _tables(graphs, "edge_attr"), _tables(graphs, "edge_weight")
+    labels = _labels(tables, [data.get("edge_label_names") for data in graphs])
+    if labels is None:
+        width = max(table.shape[1] for table in tables if table is not None)
+        if width == 1:
+            weights = tables
+        else:
+            warnings.warn(
+                f"edge_attr has {width} columns that are not one-hot; they are left out, "
+                "for only a single one can be an edge weight.",
+                KgnnWarning,
+                stacklevel=3,
+            )
+    return labels or [None] * len(graphs), [None if w is None else w[:, 0] for w in weights]
+
+
+def _tables(graphs: list[Any], key: str) -> list[Table | None]:
+    """Return a tensor of each graph as an array with columns, where there is one."""
+    tensors = [data.get(key) for data in graphs]
+    arrays = [None if t is None else t.detach().cpu().numpy() for t in tensors]
+    return [a[:, None] if a is not None and a.ndim == 1 else a for a in arrays]
+
+
+def _labels(tables: list[Table | None], names: list[Any]) -> list[list[str] | None] | None:
+    """Return the labels that tables hold, or None where the tables hold something else."""
+    there = [table for table in tables if table is not None]
+    if all(table.shape[1] == 1 and table.dtype.kind in "iu" for table in there):
+        return [None if table is None else table[:, 0].tolist() for table in tables]
+    has_names = all(n is not None for n, t in zip(names, tables, strict=True) if t is not None)
+    if not has_names and not all(_is_one_hot(table) for table in there):
+        return None
+    return [
+        None if t is None else [str(n[c]) if n else str(c) for c in t.argmax(axis=1).tolist()]
+        for t, n in zip(tables, names, strict=True)
+    ]
+
+
+def _is_one_hot(table: Table) -> bool:
+    is_one = table == 1
+    return bool(
+        table.shape[1] >= 2 and (is_one | (table == 0)).all() and (is_one.sum(axis=1) == 1).all()
+    )
+
+
+def _n_nodes(data: Any) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyG warns where only the edges tell the number
+        return int(data.num_nodes or 0)
+
+
+def _pairs(place: str, data: Any) -> Table:
+    if data.edge_index is None:
+        return np.empty((0, 2), dtype=np.int64)
+    edges = data.edge_index.detach().cpu().numpy()
+    if edges.ndim != 2 or len(edges) != 2 or edges.dtype.kind not in "iu":
+        raise GraphDataError(
+            f"{place}: edge_index must be integers of shape (2, n), got {edges.dtype} {edges.shape}"
+        )
+    return edges.T
+
+
+def _target(place: str, data: Any) -> Hashable | None:
+    if data.y is None:
+        return None
+    values = np.asarray(data.y).reshape(-1)
+    if len(values) != 1:
+        raise GraphDataError(f"{place}: y must be the one class of the graph, got {data.y}")
+    target = values[0].item()
+    if isinstance(target, float) and target.is_integer():
+        target = int(target)
+    names = data.get("class_names")
+    return None if target == -1 else names[target] if names else target
+
+
+def _fields(graph: Graph) -> dict[str, Any]:
+    """Everything that the ``Data`` of one graph holds."""
+    import torch
+
+    dataset, values = graph.dataset, {}
+    if dataset.node_labels is not None:
+        values["x"] = _one_hot(dataset.node_labels[graph.nodes], dataset.node_label_names)
+        values["node_label_names"] = dataset.node_label_names
+    if dataset.node_attributes is not None:
+        values["node_attributes"] = torch.tensor(dataset.node_attributes[graph.nodes])
+    if dataset.edge_labels is not None:
+        values["edge_attr"] = _one_hot(
+            dataset.edge_labels[graph.arc_slice], dataset.edge_label_names
+        )
+        values["edge_label_names"] = dataset.edge_label_names
+    if dataset.edge_weights is not None:
+        values["edge_weight"] = torch.tensor(dataset.edge_weights[graph.arc_slice])
+    if dataset.graph_names is not None:
+        values["name"] = graph.name
+    return values | {
+        "edge_index": torch.tensor(graph.arcs.T),
+        "num_nodes": graph.n_nodes,
+        "y": torch.tensor([int(dataset.targets[graph.row])]),
+        "class_names": dataset.class_names,
+    }
+
+
+def _one_hot(codes: NDArray[np.int32], names: tuple[str, ...]) -> Any:
+    import torch
+
+    return torch.nn.functional.one_hot(torch.tensor(codes).long(), len(names)).float()
