@@ -1,0 +1,1 @@
+"""Graphs to sparse features and kernel values."""

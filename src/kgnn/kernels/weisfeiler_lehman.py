@@ -1,0 +1,271 @@
+"""Weisfeiler-Lehman subtree features: how often each color occurs in each graph, depth by depth.
+
+References
+----------
+Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 12, 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kgnn.errors import ParameterError
+from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
+from kgnn.kernels.base import gram
+from kgnn.kernels.colors import Colors, colors, resolve_start
+from kgnn.kernels.subtrees import subtree
+
+COUNTS: dict[str, Callable[[Floats], Floats]] = {
+    "raw": lambda counts: counts,
+    "log": np.log1p,
+    "sqrt": np.sqrt,
+    "binary": np.ones_like,
+}
+NORMALIZE = (None, "graph", "level")
+UNSEEN = ("drop", "count")
+
+
+@dataclass
+class _Level:
+    """The colors of one depth, and how often each graph has each of them."""
+
+    colors: Colors  # (n_colors,) sorted
+    graphs: ShortInts  # (n_entries,)
+    columns: ShortInts  # (n_entries,) positions in colors
+    counts: Floats  # (n_entries,)
+
+
+class WeisfeilerLehman(TransformerMixin, BaseEstimator):
+    """Count Weisfeiler-Lehman colors.
+
+    Colors are content hashes (see `kgnn.kernels.colors`), so `fit` learns nothing but the list of
+    colors that become columns. Graphs seen later, in any process, get the same columns.
+
+    Parameters
+    ----------
+    iterations : int
+        Depth h; columns are the colors of depths 0 to h.
+    start : {"auto", "labels", "degree", "constant"}
+        What a node looks like at depth 0; ``auto`` takes labels where there are any, else degrees.
+    edge_labels : bool
+        Whether edges of different labels make a difference.
+    min_df : int
+        Keep the colors that occur in at least so many of the graphs given to `fit`.
+    counts : {"raw", "log", "sqrt", "binary"}
+        What becomes of a count.
+    normalize : {None, "graph", "level"}
+        Scale rows to length 1, as a whole or the columns of each depth by themselves. Colors
+        outside the vocabulary count in the length: the result is the normalized kernel also for
+        graphs that `fit` did not see.
+    unseen : {"drop", "count"}
+        With ``count``, one more column per depth holds the number of nodes whose color is not in
+        the vocabulary.
+
+    Attributes
+    ----------
+    vocabulary_ : list of (n_colors,) uint64
+        Colors of each depth, sorted.
+    levels_ : list of slice
+        Columns of each depth.
+    start_ : str
+        What ``auto`` turned out to be.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(20)
+    >>> wl = WeisfeilerLehman(iterations=2, normalize="graph").fit(graphs[:10])
+    >>> wl.gram(graphs[10:12], graphs[:3]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        iterations: int = 3,
+        *,
+        start: str = "auto",
+        edge_labels: bool = False,
+        min_df: int = 1,
+        counts: str = "raw",
+        normalize: str | None = None,
+        unseen: str = "drop",
+    ) -> None:
+        self.iterations = iterations
+        self.start = start
+        self.edge_labels = edge_labels
+        self.min_df = min_df
+        self.counts = counts
+        self.normalize = normalize
+        self.unseen = unseen
+
+    def fit(self, graphs: GraphDataset, y: Any = None) -> WeisfeilerLehman:
+        """Keep the colors of these graphs as columns."""
+        self._fit(graphs)
+        return self
+
+    def fit_transform(self, graphs: GraphDataset, y: Any = None) -> sparse.csr_array:
+        """Keep the colors of these graphs as columns and return the features."""
+        return self._matrix(self._fit(graphs), len(graphs))
+
+    def transform(self, graphs: GraphDataset) -> sparse.csr_array:
+        """Return the features of graphs as a CSR matrix, ``(n_graphs, n_features)``."""
+        check_is_fitted(self, "vocabulary_")
+        return self._matrix(self._count(graphs, self.start_), len(graphs))
+
+    def gram(self, graphs: GraphDataset, others: GraphDataset | None = None) -> Floats:
+        """Return kernel values between graphs, over the colors in the vocabulary."""
+        features = self.transform(graphs)
+        return gram(features, None if others is None else self.transform(others))
+
+    def occurrences(self, feature: int, graphs: GraphDataset) -> Ints:
+        """Return the nodes, numbered over all graphs, whose color is a given column."""
+        depth, color = self._color_of(feature)
+        at_depth = list(colors(graphs, depth, start=self.start_, edge_labels=self.edge_labels))[-1]
+        return np.flatnonzero(at_depth == color)
+
+    def describe(self, feature: int, graphs: GraphDataset) -> str:
+        """Write out the rooted subtree behind a column, from a node of ``graphs`` that has it."""
+        nodes = self.occurrences(feature, graphs)
+        if len(nodes) == 0:
+            raise ParameterError(f"no node of '{graphs.name}' has the color of feature {feature}")
+        depth, _ = self._color_of(feature)
+        node = int(nodes[0])
+        return subtree(graphs, node, depth, start=self.start_, edge_labels=self.edge_labels)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.str_]:
+        """Name the columns by depth and color, such as ``wl1_9f3c…``."""
+        check_is_fitted(self, "vocabulary_")
+        names: list[str] = []
+        for depth, vocabulary in enumerate(self.vocabulary_):
+            names += [f"wl{depth}_{color:016x}" for color in vocabulary.tolist()]
+            names += [f"wl{depth}_unseen"] * (self.unseen == "count")
+        return np.array(names, dtype=np.str_)
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _fit(self, graphs: GraphDataset) -> list[_Level]:
+        self._validate()
+        self.start_ = resolve_start(graphs, self.start)
+        levels = self._count(graphs, self.start_)
+        self.vocabulary_ = [self._frequent(level) for level in levels]
+        extra = int(self.unseen == "count")
+        ends = np.cumsum([len(v) + extra for v in self.vocabulary_]).tolist()
+        self.levels_ = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        self.n_features_out_ = ends[-1]
+        return levels
+
+    def _frequent(self, level: _Level) -> Colors:
+        if self.min_df <= 1:
+            return level.colors
+        frequency = np.bincount(level.columns, minlength=len(level.colors))
+        return level.colors[frequency >= self.min_df]
+
+    def _count(self, graphs: GraphDataset, start: str) -> list[_Level]:
+        found = colors(graphs, self.iterations, start=start, edge_labels=self.edge_labels)
+        return [_count_level(graphs, at_depth) for at_depth in found]
+
+    def _matrix(self, levels: list[_Level], n_graphs: int) -> sparse.csr_array:
+        """Put the levels side by side, with counts transformed and rows scaled."""
+        values = [COUNTS[self.counts](level.counts) for level in levels]
+        scales = self._scales(levels, values, n_graphs)
+        rows, columns, data = [], [], []
+        for depth, (level, value) in enumerate(zip(levels, values, strict=True)):
+            block, vocabulary = self.levels_[depth], self.vocabulary_[depth]
+            column, known = _positions(vocabulary, level.colors)
+            target = (column + block.start)[level.columns]
+            if scales is not None:
+                value = value * scales[depth][level.graphs]
+            if not known.all():
+                seen = known[level.columns]
+                if self.unseen == "count":
+                    target[~seen] = block.stop - 1
+                else:
+                    target, value = target[seen], value[seen]
+                    level = _Level(level.colors, level.graphs[seen], level.columns, level.counts)
+            rows.append(level.graphs)
+            columns.append(target)
+            data.append(value)
+        entries = (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns)))
+        return sparse.coo_array(entries, shape=(n_graphs, self.n_features_out_)).tocsr()
+
+    def _scales(
+        self, levels: list[_Level], values: list[Floats], n_graphs: int
+    ) -> list[Floats] | None:
+        """Return one factor per graph and depth that makes rows, or their blocks, length 1."""
+        if self.normalize is None:
+            return None
+        squares = [
+            np.bincount(level.graphs, weights=value**2, minlength=n_graphs)
+            for level, value in zip(levels, values, strict=True)
+        ]
+        if self.normalize == "graph":
+            squares = [np.sum(squares, axis=0)] * len(levels)
+        return [
+            np.divide(1.0, np.sqrt(s), out=np.zeros_like(s, dtype=np.float64), where=s > 0)
+            for s in squares
+        ]
+
+    def _color_of(self, feature: int) -> tuple[int, np.uint64]:
+        check_is_fitted(self, "vocabulary_")
+        for depth, block in enumerate(self.levels_):
+            if block.start <= feature < block.start + len(self.vocabulary_[depth]):
+                return depth, self.vocabulary_[depth][feature - block.start]
+        raise ParameterError(
+            f"feature {feature} is not a color; there are {self.n_features_out_} columns"
+        )
+
+    def _validate(self) -> None:
+        for parameter, value, allowed in (
+            ("counts", self.counts, tuple(COUNTS)),
+            ("normalize", self.normalize, NORMALIZE),
+            ("unseen", self.unseen, UNSEEN),
+        ):
+            if value not in allowed:
+                raise ParameterError(
+                    f"The '{parameter}' parameter of WeisfeilerLehman must be one of {allowed}, "
+                    f"got {value!r}."
+                )
+        if self.iterations < 0 or self.min_df < 1:
+            raise ParameterError(
+                "WeisfeilerLehman needs iterations ≥ 0 and min_df ≥ 1, "
+                f"got {self.iterations} and {self.min_df}."
+            )
+
+
+def _count_level(graphs: GraphDataset, at_depth: Colors) -> _Level:
+    """Count colors per graph with a single sort.
+
+    Sorted by color, the nodes become entries (graph, column) in column order; turning them into
+    rows is a counting sort that keeps that order, so that equal entries end up side by side.
+    """
+    order = np.argsort(at_depth)
+    ordered = at_depth[order]
+    is_new = np.empty(len(ordered), dtype=np.bool_)
+    is_new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    column = np.cumsum(is_new, dtype=np.int32)
+    column -= 1
+    vocabulary = ordered[is_new]
+    entries = (np.ones(len(order)), (graphs.node_graphs[order], column))
+    counted = sparse.coo_array(entries, shape=(len(graphs), len(vocabulary))).tocsr()
+    rows = np.repeat(np.arange(len(graphs), dtype=np.int32), np.diff(counted.indptr))
+    return _Level(vocabulary, rows, counted.indices, counted.data)
+
+
+def _positions(vocabulary: Colors, wanted: Colors) -> tuple[ShortInts, NDArray[np.bool_]]:
+    """Return where each wanted color stands in a sorted vocabulary, and whether it does."""
+    if vocabulary is wanted:
+        return np.arange(len(wanted), dtype=np.int32), np.ones(len(wanted), dtype=np.bool_)
+    position = np.searchsorted(vocabulary, wanted).astype(np.int32)
+    if len(vocabulary) == 0:
+        return position, np.zeros(len(wanted), dtype=np.bool_)
+    known = vocabulary[np.minimum(position, len(vocabulary) - 1)] == wanted
+    return position, known
