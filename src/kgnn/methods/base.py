@@ -1,0 +1,179 @@
+"""The contract that every method keeps: scikit-learn's verbs, graphs in place of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kgnn.errors import GraphDataError, ParameterError
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.interop import as_dataset
+from kgnn.methods.parameters import check, parameters
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+UNLABELED = -1
+Graphs = GraphDataset | Sequence[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """All that a method gets to see: training graphs, some labels, perhaps graphs to choose on.
+
+    There is no field for test graphs, so nothing can leak.
+
+    Attributes
+    ----------
+    graphs : GraphDataset
+        Labeled and unlabeled graphs; their own ``targets`` are hidden.
+    targets : (n_graphs,) int64
+        Class of each graph, −1 where it is not known.
+    n_classes : int
+    validation : (GraphDataset, (n,) int64) or None
+        Graphs with known classes for choices (parameters, epoch), never for training.
+    seed : int
+    """
+
+    graphs: GraphDataset
+    targets: Ints
+    n_classes: int
+    validation: tuple[GraphDataset, Ints] | None
+    seed: int
+
+    @cached_property
+    def labeled(self) -> Ints:
+        """Rows with a label."""
+        return np.flatnonzero(self.targets >= 0)
+
+    @cached_property
+    def unlabeled(self) -> Ints:
+        """Rows without."""
+        return np.flatnonzero(self.targets < 0)
+
+
+@parameters
+class GraphClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all methods: a subclass writes `_fit` and `_predict_proba`.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of everything random in `fit`; the same seed gives the same model, bit for bit.
+
+    Attributes
+    ----------
+    classes_ : array
+        Labels in the order of the columns of `predict_proba`.
+    """
+
+    random_state: int = 0
+
+    def fit(
+        self,
+        X: Graphs,
+        y: ArrayLike | None = None,
+        *,
+        validation: tuple[Graphs, ArrayLike] | None = None,
+    ) -> Self:
+        """Fit on labeled and unlabeled graphs.
+
+        Parameters
+        ----------
+        X : GraphDataset or list of graphs
+        y : array, optional
+            Label of each graph; −1 or None where it is not known. Default: the dataset's targets.
+        validation : (graphs, labels), optional
+            Labeled graphs to make choices on; they are not trained on. Without them a method
+            chooses by cross-validation of the labeled graphs, or does without.
+        """
+        check(self)
+        graphs = as_dataset(X)
+        labels = _labels_of(graphs, y)
+        known = np.array([label is not None for label in labels], dtype=np.bool_)
+        if not known.any():
+            raise GraphDataError(
+                f"none of the {len(graphs)} graphs has a label; give y with at least one label per "
+                "class, and -1 for graphs without"
+            )
+        self.classes_ = np.unique(np.array(labels[known].tolist()))
+        task = Task(
+            graphs=_hidden(graphs),
+            targets=self._encode(labels),
+            n_classes=len(self.classes_),
+            validation=None if validation is None else self._validation(*validation),
+            seed=self.random_state,
+        )
+        if task.n_classes > 1:
+            self._fit(task)
+        return self
+
+    def predict_proba(self, X: Graphs) -> Floats:
+        """Return the probability of each class, ``(n_graphs, n_classes)``."""
+        check_is_fitted(self, "classes_")
+        graphs = as_dataset(X)
+        if len(self.classes_) == 1 or len(graphs) == 0:
+            return np.ones((len(graphs), len(self.classes_)))
+        return self._predict_proba(_hidden(graphs))
+
+    def predict(self, X: Graphs) -> NDArray[Any]:
+        """Return the most probable label of each graph."""
+        most_probable: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return most_probable
+
+    def _fit(self, task: Task) -> None:
+        """Learn from a task with at least two classes; set attributes that end in ``_``."""
+        raise NotImplementedError
+
+    def _predict_proba(self, graphs: GraphDataset) -> Floats:
+        """Return class probabilities of at least one graph."""
+        raise NotImplementedError
+
+    def _encode(self, labels: NDArray[np.object_]) -> Ints:
+        """Turn labels into positions in ``classes_``; what is not there becomes −1."""
+        position = {label: code for code, label in enumerate(self.classes_.tolist())}
+        return np.array([position.get(label, UNLABELED) for label in labels], dtype=np.int64)
+
+    def _validation(self, X: Graphs, y: ArrayLike) -> tuple[GraphDataset, Ints] | None:
+        graphs = as_dataset(X)
+        targets = self._encode(_labels_of(graphs, y))
+        usable = np.flatnonzero(targets >= 0)
+        return (_hidden(graphs[usable]), targets[usable]) if len(usable) else None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _hidden(graphs: GraphDataset) -> GraphDataset:
+    """Return the graphs without their targets, so that no method can read them by accident."""
+    return graphs.with_targets(np.full(len(graphs), UNLABELED))
+
+
+def _labels_of(graphs: GraphDataset, y: ArrayLike | None) -> NDArray[np.object_]:
+    """Return the label of each graph as a plain Python value, None where it is not known."""
+    if y is None:
+        values: list[Any] = [
+            None if t < 0 else graphs.class_names[t] for t in graphs.targets.tolist()
+        ]
+    else:
+        values = [v.item() if isinstance(v, np.generic) else v for v in y]  # type: ignore[union-attr]
+    if len(values) != len(graphs):
+        raise ParameterError(f"y has {len(values)} labels for {len(graphs)} graphs.")
+    labels = np.empty(len(values), dtype=object)
+    labels[:] = [None if _is_missing(v) else v for v in values]
+    return labels
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, (int, float)) and (value == UNLABELED or value != value)

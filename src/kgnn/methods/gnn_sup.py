@@ -1,0 +1,27 @@
+"""GNN-Sup: the GIN on the labeled graphs alone (Ju et al., WSDM 2022, §4.4)."""
+
+from __future__ import annotations
+
+from kgnn.methods.neural import NeuralClassifier
+from kgnn.methods.parameters import parameters
+
+
+@parameters
+class GNNSup(NeuralClassifier):
+    """The graph neural network p_θ, trained on labeled graphs; the unlabeled ones are not used.
+
+    The first of the paper's ablations, and round 0 of KGNN. See `NeuralClassifier` for the
+    parameters.
+
+    References
+    ----------
+    Xu et al., *How powerful are graph neural networks?*, ICLR 2019.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(60)
+    >>> model = GNNSup(epochs=20).fit(graphs[:40], graphs.targets[:40])
+    >>> model.predict_proba(graphs[40:]).shape
+    (20, 2)
+    """

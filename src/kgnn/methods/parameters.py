@@ -1,0 +1,126 @@
+"""Parameters of a method as typed fields: declared once, checked in `fit`, read from text."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import sys
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from kgnn.errors import ParameterError, UnknownNameError
+
+if sys.version_info >= (3, 11):
+    from typing import dataclass_transform
+else:  # comes with torch and with typer
+    from typing_extensions import dataclass_transform
+
+T = TypeVar("T")
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def parameters(cls: type[T]) -> type[T]:
+    """Turn annotated class attributes into keyword-only constructor parameters.
+
+    Subclasses inherit the fields of their bases. The constructor stores and does nothing else, as
+    scikit-learn's contract asks.
+    """
+    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Range that a number must be in, as part of its annotation."""
+
+    low: float
+    high: float = float("inf")
+
+    def __str__(self) -> str:
+        return (
+            f"≥ {self.low:g}" if self.high == float("inf") else f"in [{self.low:g}, {self.high:g}]"
+        )
+
+
+Count = Annotated[int, Bounds(1)]
+CountOrZero = Annotated[int, Bounds(0)]
+NonNegative = Annotated[float, Bounds(0)]
+Share = Annotated[float, Bounds(0, 1)]
+
+
+def check(estimator: object) -> None:
+    """Raise `ParameterError` for the first field whose value does not fit its annotation."""
+    for name, annotation in fields_of(type(estimator)).items():
+        value = getattr(estimator, name)
+        if not _fits(value, annotation):
+            raise ParameterError(
+                f"The '{name}' parameter of {type(estimator).__name__} must be "
+                f"{_describe(annotation)}, got {value!r}."
+            )
+
+
+def fields_of(cls: type) -> dict[str, Any]:
+    """Return the parameters of a method with their annotations."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+
+
+def parse(cls: type, settings: list[str]) -> dict[str, Any]:
+    """Read ``key=value`` texts, as given on a command line, into parameters of a method.
+
+    Examples
+    --------
+    >>> from kgnn.methods.wl import WL
+    >>> parse(WL, ["iterations=(1, 2)"])
+    {'iterations': (1, 2)}
+    """
+    known, parsed = fields_of(cls), {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals:
+            raise ParameterError(f"A setting is written key=value, got '{setting}'.")
+        if key not in known:
+            raise UnknownNameError.of(f"parameter of {cls.__name__}", key, known)
+        try:
+            parsed[key] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            parsed[key] = text  # plain words need no quotes
+    return parsed
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        kind, bounds = arguments
+        return _fits(value, kind) and bounds.low <= value <= bounds.high
+    if origin is Literal:
+        return value in arguments
+    if origin is tuple:
+        return (
+            isinstance(value, tuple)
+            and len(value) > 0
+            and all(_fits(v, arguments[0]) for v in value)
+        )
+    if arguments:  # a union
+        return any(_fits(value, a) for a in arguments)
+    if annotation is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if annotation is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, annotation)
+
+
+def _describe(annotation: Any) -> str:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return f"{_describe(arguments[0])} {arguments[1]}"
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, arguments))}"
+    if origin is tuple:
+        return f"a tuple of values, each {_describe(arguments[0])}"
+    if arguments:
+        return " or ".join(_describe(a) for a in arguments)
+    if annotation is type(None):
+        return "None"
+    return {int: "an int", float: "a number", bool: "True or False", str: "a text"}.get(
+        annotation, str(annotation)
+    )

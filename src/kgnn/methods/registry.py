@@ -1,0 +1,94 @@
+"""The one list of methods; a method is imported when it is first used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from kgnn.errors import KgnnError, UnknownNameError
+
+if TYPE_CHECKING:
+    from kgnn.methods.base import GraphClassifier
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method as it is listed.
+
+    Attributes
+    ----------
+    name : str
+        The paper's name in lower case.
+    path : str
+        ``module:Class``.
+    family : str
+    title : str
+        One line for people.
+    reference : str
+        Where it was published.
+    """
+
+    name: str
+    path: str
+    family: str
+    title: str
+    reference: str
+
+
+_ENTRIES = (
+    Entry(
+        "wl",
+        "kgnn.methods.wl:WL",
+        "kernel",
+        "Weisfeiler-Lehman subtree features with a support vector machine",
+        "Shervashidze et al., JMLR 2011",
+    ),
+    Entry(
+        "gnn-sup",
+        "kgnn.methods.gnn_sup:GNNSup",
+        "ablation",
+        "The graph isomorphism network p on labeled graphs alone",
+        "Xu et al., ICLR 2019; Ju et al., WSDM 2022",
+    ),
+)
+# Other packages add methods with an entry point of this group: name = "module:Class".
+_GROUP = "kgnn.methods"
+
+
+def entries() -> dict[str, Entry]:
+    """Return all methods by name: ours first, then those that other packages add."""
+    listed = {entry.name: entry for entry in _ENTRIES}
+    for point in entry_points(group=_GROUP):
+        if point.name in listed:
+            raise KgnnError(f"two methods are named '{point.name}': {point.value} and ours")
+        source = point.dist.name if point.dist else point.value
+        listed[point.name] = Entry(point.name, point.value, "plug-in", f"from {source}", "")
+    return listed
+
+
+def method_class(name: str) -> type[GraphClassifier]:
+    """Return the class of a method."""
+    known = entries()
+    if name.lower() not in known:
+        raise UnknownNameError.of("method", name, known)
+    module, _, attribute = known[name.lower()].path.partition(":")
+    cls: type[GraphClassifier] = getattr(import_module(module), attribute)
+    return cls
+
+
+def make(name: str, **settings: Any) -> GraphClassifier:
+    """Build a method by name.
+
+    Examples
+    --------
+    >>> make("wl", iterations=(1,))
+    WL(iterations=(1,))
+    """
+    cls = method_class(name)
+    known = cls._get_param_names()
+    for setting in settings:
+        if setting not in known:
+            raise UnknownNameError.of(f"parameter of {cls.__name__}", setting, known)
+    return cls(**settings)

@@ -1,0 +1,239 @@
+"""What every method must keep, as checks that any method can be given to.
+
+A check takes a method that has not been fitted and raises AssertionError with the broken promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import estimator_checks
+
+from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.graphs.joining import concatenate
+from kgnn.graphs.packing import pack
+from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.methods.base import UNLABELED, GraphClassifier
+
+Check = Callable[[GraphClassifier], None]
+
+
+def check_method(method: GraphClassifier) -> None:
+    """Run all checks on a method that has not been fitted."""
+    for check in CHECKS:
+        check(method)
+
+
+def _task(seed: int = 0) -> tuple[GraphDataset, Any, GraphDataset]:
+    """Return training graphs, labels of half of them, and graphs to predict."""
+    graphs = planted_motifs(36, n_nodes=12, seed=seed)
+    labels = graphs.targets[:24].copy()
+    labels[12:] = UNLABELED
+    return graphs[:24], labels, graphs[24:]
+
+
+def _fitted(method: GraphClassifier, graphs: Any, labels: Any, **options: Any) -> GraphClassifier:
+    fresh: GraphClassifier = clone(method)
+    return fresh.fit(graphs, labels, **options)
+
+
+def _require_probabilities(proba: Floats, n_graphs: int, n_classes: int) -> None:
+    assert proba.shape == (n_graphs, n_classes), f"predict_proba gave shape {proba.shape}"
+    assert np.isfinite(proba).all(), "predict_proba gave NaN or infinity"
+    assert (proba >= 0).all(), "predict_proba gave negative values"
+    np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-6)
+
+
+def gives_probabilities(method: GraphClassifier) -> None:
+    """Probabilities sum to 1 and agree with the predicted labels."""
+    graphs, labels, new = _task()
+    model = _fitted(method, graphs, labels)
+    proba = model.predict_proba(new)
+    _require_probabilities(proba, len(new), 2)
+    assert (model.classes_[proba.argmax(axis=1)] == model.predict(new)).all()
+    assert 0 <= model.score(new, new.targets) <= 1
+
+
+def same_seed_same_bits(method: GraphClassifier) -> None:
+    """Two fits with one seed are equal to the last bit."""
+    graphs, labels, new = _task()
+    first, second = (_fitted(method, graphs, labels).predict_proba(new) for _ in range(2))
+    assert (first == second).all(), "two fits with the same random_state differ"
+
+
+def leaves_global_randomness_alone(method: GraphClassifier) -> None:
+    """Generators of the caller continue as if nothing had happened."""
+    import torch
+
+    graphs, labels, new = _task()
+    torch.manual_seed(7)
+    np.random.seed(7)  # noqa: NPY002
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # type: ignore[index]  # noqa: NPY002
+    _fitted(method, graphs, labels).predict_proba(new)
+    assert (torch.get_rng_state() == before[0]).all(), "torch's global generator has moved"
+    state = np.random.get_state()[1]  # type: ignore[index]  # noqa: NPY002
+    assert (state == before[1]).all(), "numpy's global generator has moved"
+
+
+def ignores_targets_of_unlabeled_graphs(method: GraphClassifier) -> None:
+    """Garbage in the dataset's own targets changes nothing: the labels given are all it sees."""
+    graphs, labels, new = _task()
+    poisoned = graphs.with_targets(1 - graphs.targets)
+    clean = _fitted(method, graphs, labels).predict_proba(new)
+    again = _fitted(method, poisoned, labels).predict_proba(new.with_targets(1 - new.targets))
+    assert (clean == again).all(), "the method has read targets that it was not given"
+
+
+def does_not_see_node_numbers(method: GraphClassifier) -> None:
+    """Renumbering the nodes of a graph leaves its prediction as it is."""
+    graphs, labels, new = _task()
+    model = _fitted(method, graphs, labels)
+    np.testing.assert_allclose(
+        model.predict_proba(new), model.predict_proba(_renumbered(new)), atol=1e-4
+    )
+
+
+def does_not_depend_on_batch_mates(method: GraphClassifier) -> None:
+    """A graph is classified the same alone, in company, and in any order."""
+    graphs, labels, new = _task()
+    model = _fitted(method, graphs, labels)
+    together = model.predict_proba(new)
+    alone = np.concatenate([model.predict_proba(new[[row]]) for row in range(len(new))])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_allclose(together[::-1], model.predict_proba(new[::-1]), atol=1e-5)
+
+
+def takes_validation_graphs(method: GraphClassifier) -> None:
+    """VAL may be given; a class that only VAL has does no harm."""
+    graphs, labels, new = _task()
+    model = _fitted(method, graphs, labels, validation=(new[:6], [0, 1, 0, 1, 0, 2]))
+    _require_probabilities(model.predict_proba(new), len(new), 2)
+
+
+def takes_labels_of_any_kind(method: GraphClassifier) -> None:
+    """Labels may be text, unlabeled may be None, and predictions are labels as given."""
+    graphs, labels, new = _task()
+    names = [None if label < 0 else ("no", "yes")[label] for label in labels]
+    model = _fitted(method, graphs, names)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert set(model.predict(new)) <= {"no", "yes"}
+
+
+def copes_without_unlabeled_graphs(method: GraphClassifier) -> None:
+    """All graphs labeled is fine."""
+    graphs, _, new = _task()
+    _require_probabilities(_fitted(method, graphs, graphs.targets).predict_proba(new), 12, 2)
+
+
+def copes_with_one_label_per_class(method: GraphClassifier) -> None:
+    """One labeled graph of each class is enough to fit."""
+    graphs, labels, new = _task()
+    labels[2:] = UNLABELED
+    _require_probabilities(_fitted(method, graphs, labels).predict_proba(new), len(new), 2)
+
+
+def copes_with_one_class(method: GraphClassifier) -> None:
+    """With a single class that class is certain."""
+    graphs, labels, new = _task()
+    labels[labels == 1] = UNLABELED
+    model = _fitted(method, graphs, labels)
+    assert (model.predict_proba(new) == 1).all()
+    assert (model.predict(new) == 0).all()
+
+
+def copes_with_degenerate_graphs(method: GraphClassifier) -> None:
+    """Graphs without nodes, without edges, with self loops or unknown labels are classified."""
+    odd = pack(
+        "odd",
+        [0, 1, 3, 2],
+        [4, 4, 4],
+        [4, 5, 5],
+        node_labels=["0", "0", "1", "9", "0", "never seen"],
+        targets=["fan", "star", "fan", "star"],
+        class_names=("fan", "star"),
+    )
+    graphs, labels, new = _task()
+    model = _fitted(method, graphs, labels)
+    _require_probabilities(model.predict_proba(odd), 4, 2)
+    model = _fitted(method, concatenate([graphs, odd]), [*labels, 0, 1, UNLABELED, 1])
+    _require_probabilities(model.predict_proba(new), len(new), 2)
+
+
+def learns_what_is_easy(method: GraphClassifier) -> None:
+    """Cycles and trees are told apart."""
+    graphs = cycles_and_trees(80)
+    labels = graphs.targets[:60].copy()
+    labels[40:] = UNLABELED
+    model = _fitted(method, graphs[:60], labels, validation=(graphs[60:70], graphs.targets[60:70]))
+    score = model.score(graphs[70:], graphs.targets[70:])
+    assert score >= 0.9, f"accuracy on cycles and trees is {score}"
+
+
+def refuses_what_is_not_a_task(method: GraphClassifier) -> None:
+    """No labels, too few labels and things that are not graphs are refused."""
+    graphs, labels, _ = _task()
+    for bad in ((graphs, np.full(24, UNLABELED)), (graphs, labels[:-1]), ([1, 2], [0, 1])):
+        try:
+            _fitted(method, *bad)
+        except ValueError:
+            continue
+        raise AssertionError(f"fit accepted {bad[0]!r} with y={bad[1]!r}")
+
+
+def keeps_the_scikit_learn_contract(method: GraphClassifier) -> None:
+    """Those checks of scikit-learn that need no data of its own pass."""
+    name = type(method).__name__
+    for check in (
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+        estimator_checks.check_valid_tag_types,
+    ):
+        check(name, type(method)())
+
+
+CHECKS: tuple[Check, ...] = (
+    gives_probabilities,
+    same_seed_same_bits,
+    leaves_global_randomness_alone,
+    ignores_targets_of_unlabeled_graphs,
+    does_not_see_node_numbers,
+    does_not_depend_on_batch_mates,
+    takes_validation_graphs,
+    takes_labels_of_any_kind,
+    copes_without_unlabeled_graphs,
+    copes_with_one_label_per_class,
+    copes_with_one_class,
+    copes_with_degenerate_graphs,
+    learns_what_is_easy,
+    refuses_what_is_not_a_task,
+    keeps_the_scikit_learn_contract,
+)
+
+
+def _renumbered(graphs: GraphDataset) -> GraphDataset:
+    """Return the same graphs with the nodes of each in reverse order."""
+    mirrored = (
+        graphs.node_offsets[graphs.node_graphs]
+        + graphs.node_offsets[graphs.node_graphs + 1]
+        - 1
+        - np.arange(graphs.n_nodes)
+    )
+    sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
+    labels = None if graphs.node_labels is None else graphs.node_labels[mirrored]
+    names = np.array(graphs.node_label_names)
+    return pack(
+        graphs.name,
+        graphs.graph_sizes,
+        mirrored[sources],
+        mirrored[graphs.neighbors],
+        node_labels=None if labels is None else names[labels],
+    )

@@ -1,0 +1,1 @@
+"""How anything is trained; no method is named here."""

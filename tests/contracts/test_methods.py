@@ -1,0 +1,71 @@
+"""Every method of the registry keeps the contract, from the day it is listed."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import kgnn.methods
+from kgnn.methods.base import GraphClassifier
+from kgnn.methods.parameters import fields_of
+from kgnn.methods.registry import entries, method_class
+from kgnn.testing import CHECKS, check_method
+
+# Not methods themselves: the contract, its parameters, the families, the list.
+NOT_METHODS = {"__init__", "base", "parameters", "featurized", "neural", "registry"}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", entries())
+def test_method_keeps_the_contract(name, check):
+    check(method_class(name)())
+
+
+def test_registry_and_folder_agree():
+    folder = Path(kgnn.methods.__path__[0])
+    files = {file.stem for file in folder.glob("*.py")} - NOT_METHODS
+    listed = {entry.path.partition(":")[0].rpartition(".")[2] for entry in entries().values()}
+    assert listed == files
+
+
+@pytest.mark.parametrize("name", entries())
+def test_every_parameter_is_documented(name):
+    documented = "\n".join(cls.__doc__ or "" for cls in method_class(name).__mro__)
+    for parameter in fields_of(method_class(name)):
+        assert re.search(rf"^\s+([a-z_A-Z, ]+, )?{parameter}\b", documented, re.M), parameter
+
+
+@pytest.mark.parametrize("name", entries())
+def test_every_method_shows_an_example_and_a_reference(name):
+    documented = method_class(name).__doc__
+    assert ">>>" in documented
+    assert "References" in documented
+    assert entries()[name].reference
+    assert ast.get_docstring(
+        ast.parse(
+            Path(
+                kgnn.methods.__path__[0], f"{method_class(name).__module__.rpartition('.')[2]}.py"
+            ).read_text()
+        )
+    )
+
+
+class _Peeking(GraphClassifier):
+    """Depends on batch mates and on the seed of nobody: what the checks are for."""
+
+    def _fit(self, task):
+        self.n_ = task.n_classes
+
+    def _predict_proba(self, graphs):
+        import numpy as np
+
+        proba = np.full((len(graphs), self.n_), 1 / self.n_)
+        proba[0] = 0
+        proba[0, 0] = 1
+        return proba
+
+
+def test_the_checks_can_fail():
+    with pytest.raises(AssertionError):
+        check_method(_Peeking())

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+import torch
+
+from kgnn.progress import listening
+from kgnn.training.loop import batches, train
+
+
+@pytest.mark.parametrize(
+    ("n", "sizes"), [(1, [1]), (5, [5]), (32, [32]), (33, [33]), (34, [32, 2]), (70, [32, 32, 6])]
+)
+def test_batches_cover_all_rows_once_and_leave_none_alone(n, sizes):
+    parts = list(batches(np.arange(n), 32, np.random.default_rng(0)))
+    assert [len(part) for part in parts] == sizes
+    assert sorted(np.concatenate(parts).tolist()) == list(range(n))
+
+
+def fit_line(**options):
+    torch.manual_seed(0)
+    module = torch.nn.Linear(1, 1)
+    x = torch.linspace(-1, 1, 64)[:, None]
+    history = train(
+        module,
+        lambda rows: ((module(x[rows]) - 3 * x[rows]) ** 2).mean(),
+        np.arange(64),
+        epochs=60,
+        batch_size=16,
+        learning_rate=0.05,
+        weight_decay=0.0,
+        rng=np.random.default_rng(0),
+        **options,
+    )
+    return module, history
+
+
+def test_the_loss_falls_and_the_line_is_found():
+    module, history = fit_line()
+    assert history.loss[-1] < 1e-3 < history.loss[0]
+    assert module.weight.item() == pytest.approx(3, abs=0.05)
+    assert not module.training
+
+
+def test_the_weights_of_the_best_epoch_are_kept():
+    scores = iter([0.1, 0.9, 0.9, 0.2] + [0.0] * 56)
+    seen = []
+
+    def score():
+        seen.append(module_weight())
+        return next(scores)
+
+    torch.manual_seed(0)
+    module = torch.nn.Linear(1, 1)
+
+    def module_weight():
+        return module.weight.item()
+
+    x = torch.ones(8, 1)
+    history = train(
+        module,
+        lambda rows: (module(x[rows]) ** 2).mean(),
+        np.arange(8),
+        epochs=60,
+        batch_size=4,
+        learning_rate=0.01,
+        weight_decay=0.0,
+        rng=np.random.default_rng(0),
+        score=score,
+    )
+    assert history.best_epoch == 1
+    assert module.weight.item() == seen[1]
+
+
+def test_progress_is_reported():
+    reports = []
+    with listening(lambda *report: reports.append(report)):
+        fit_line(what="fitting a line")
+    assert reports[0] == ("fitting a line", 0, 60)
+    assert reports[-1] == ("fitting a line", 60, 60)
