@@ -1,0 +1,70 @@
+"""The command line ``kgnn``: one file per command, errors as one line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from kgnn import __version__
+from kgnn.cli import datasets, demo, methods, run
+from kgnn.cli.show import err
+from kgnn.errors import KgnnError, MissingExtraError, ParameterError, UnknownNameError
+
+app = typer.Typer(
+    name="kgnn",
+    help="Semi-supervised graph classification: many graphs, few labels.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("datasets")(datasets.datasets)
+app.command("methods")(methods.methods)
+app.command("run")(run.run)
+app.command("demo")(demo.demo)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+    debug: Annotated[bool, typer.Option(help="Show the full traceback of errors.")] = False,
+) -> None:
+    """Semi-supervised graph classification: many graphs, few labels."""
+    context.obj = {"debug": debug}
+
+
+def main() -> None:
+    """Run the command line; misuse exits with 2, failure with 1."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except KgnnError as error:
+        if "--debug" in sys.argv:
+            raise
+        err().print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        misuse = (ParameterError, UnknownNameError, MissingExtraError)
+        sys.exit(2 if isinstance(error, misuse) else 1)
+    except KeyboardInterrupt:
+        err().print("stopped")
+        sys.exit(130)
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    err().print(f"[bold yellow]warning:[/] {message}", highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""``kgnn run``: how good a method is on a dataset, over several splits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from kgnn.cli.show import err, out, print_json, progress_bars, table
+
+
+def run(
+    method: Annotated[str, typer.Argument(help="A name from `kgnn methods`.")],
+    dataset: Annotated[str, typer.Argument(help="A name from `kgnn datasets`, or a path.")],
+    labels: Annotated[float, typer.Option(help="Labeled graphs as a share of all.")] = 0.1,
+    protocol: Annotated[str, typer.Option(help="fair (new split per seed) or paper.")] = "fair",
+    splits: Annotated[int, typer.Option(min=1, help="Number of runs.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Evaluate METHOD on DATASET: fit on TRAIN, choose on VAL, score once on TEST."""
+    from kgnn.methods.parameters import parse
+    from kgnn.methods.registry import method_class
+
+    with progress_bars() as bars:
+        waiting = bars.add_task(f"{method} on {dataset}", total=splits)
+        cls = method_class(method)
+        chosen = parse(cls, settings or [])
+        from kgnn.evaluation.protocol import Evaluation, evaluate_splits
+        from kgnn.graphs.loading import load
+        from kgnn.threads import limit_threads
+
+        graphs = load(dataset)
+        results = []
+        with limit_threads(threads):
+            for result in evaluate_splits(
+                lambda each: cls(**{"random_state": each, **chosen}),
+                graphs,
+                protocol=protocol,
+                labels=labels,
+                splits=splits,
+                seed=seed,
+            ):
+                results.append(result)
+                bars.advance(waiting)
+    evaluation = Evaluation(method.lower(), graphs.name, protocol, labels, tuple(results))
+    summary = evaluation.summary()
+    if as_json:
+        print_json(summary)
+    else:
+        out().print(_as_table(summary))
+        err().print(_in_words(summary), highlight=False)
+
+
+def _as_table(summary: dict[str, Any]) -> Table:
+    grid = table(
+        f"{summary['method']} on {summary['dataset']}, {summary['labels']:.0%} labels, "
+        f"{summary['protocol']} protocol",
+        ("seed", "right"),
+        ("labeled", "right"),
+        ("VAL %", "right"),
+        ("TEST %", "right"),
+        ("seconds", "right"),
+    )
+    for split in summary["splits"]:
+        grid.add_row(
+            str(split["seed"]),
+            str(split["labeled"]),
+            f"{split['validation_accuracy']:.1f}",
+            f"{split['accuracy']:.1f}",
+            f"{split['seconds']:.1f}",
+        )
+    grid.add_section()
+    grid.add_row(
+        "mean", "", "", f"{summary['mean']:.1f} ± {summary['std']:.1f}", f"{summary['seconds']:.1f}"
+    )
+    return grid
+
+
+def _in_words(summary: dict[str, Any]) -> str:
+    from kgnn.evaluation.metrics import binomial_error
+
+    n_test = summary["splits"][0]["test"]
+    error = 100 * binomial_error(summary["mean"] / 100, n_test)
+    return (
+        f"± is the standard deviation over splits; {n_test} test graphs alone explain "
+        f"± {error:.1f}. "
+        f"Peak memory {summary['peak_mib']:.0f} MiB."
+    )

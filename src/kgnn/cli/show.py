@@ -1,0 +1,77 @@
+"""How the command line talks: results to standard output, all else to standard error."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from kgnn.progress import listening
+
+# Progress that is over sooner is not worth a bar.
+_PATIENCE_SECONDS = 1.0
+
+
+def out() -> Console:
+    """Console for results."""
+    return Console()
+
+
+def err() -> Console:
+    """Console for progress and messages."""
+    return Console(stderr=True)
+
+
+def print_json(value: Any) -> None:
+    """Print JSON and nothing else."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def table(title: str, *columns: tuple[str, str]) -> Table:
+    """Start a table; each column is a heading and ``left`` or ``right``."""
+    grid = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for heading, side in columns:
+        grid.add_column(heading, justify="right" if side == "right" else "left")
+    return grid
+
+
+@contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """Show a bar on standard error for each long thing that the library reports on."""
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=err(),
+        transient=True,
+    )
+    with bars, listening(_Bars(bars)):
+        yield bars
+
+
+class _Bars:
+    """Turns reports of progress into bars, once they have taken a moment."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._started: dict[str, float] = {}
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        started = self._started.setdefault(what, time.monotonic())
+        if what not in self._tasks and time.monotonic() - started > _PATIENCE_SECONDS:
+            self._tasks[what] = self._bars.add_task(what, total=total)
+        if what in self._tasks:
+            self._bars.update(self._tasks[what], completed=done, total=total)
+        if done >= total:
+            self._started.pop(what, None)
+            if what in self._tasks:
+                self._bars.remove_task(self._tasks.pop(what))

@@ -1,0 +1,1 @@
+"""How a method is judged: splits, the protocol, metrics."""

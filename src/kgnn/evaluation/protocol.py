@@ -1,0 +1,123 @@
+"""Fit on TRAIN, choose on VAL, score once on TEST: the only code that sees test labels."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from kgnn.evaluation.metrics import accuracy, mean_and_std
+from kgnn.evaluation.splits import Split, make_split
+from kgnn.graphs.graph import GraphDataset
+from kgnn.methods.base import UNLABELED, GraphClassifier
+
+# A seed to a method that has not been fitted.
+Builder = Callable[[int], GraphClassifier]
+
+
+@dataclass(frozen=True)
+class SplitResult:
+    """What one split gave; accuracies in percent.
+
+    Attributes
+    ----------
+    seed : int
+    accuracy, validation_accuracy : float
+        On TEST and on VAL.
+    labeled, unlabeled, validation, test : int
+        Numbers of graphs.
+    seconds, cpu_seconds : float
+        For fitting and predicting.
+    """
+
+    seed: int
+    accuracy: float
+    validation_accuracy: float
+    labeled: int
+    unlabeled: int
+    validation: int
+    test: int
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A method on a dataset over several splits; accuracies in percent."""
+
+    method: str
+    dataset: str
+    protocol: str
+    labels: float
+    splits: tuple[SplitResult, ...]
+
+    def summary(self) -> dict[str, object]:
+        """Return the record that ``kgnn run --json`` prints."""
+        mean, std = mean_and_std([split.accuracy for split in self.splits])
+        return {
+            "method": self.method,
+            "dataset": self.dataset,
+            "protocol": self.protocol,
+            "labels": self.labels,
+            "mean": mean,
+            "std": std,
+            "seconds": sum(split.seconds for split in self.splits),
+            "peak_mib": peak_mib(),
+            "splits": [asdict(split) for split in self.splits],
+        }
+
+
+def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split) -> SplitResult:
+    """Fit a method on one split and score it once on TEST.
+
+    The method gets graphs without targets, the labels of the labeled graphs, and VAL to choose on.
+    """
+    hidden = dataset.with_targets(np.full(len(dataset), UNLABELED))
+    rows = np.concatenate([split.labeled, split.unlabeled])
+    labels = np.full(len(rows), UNLABELED)
+    labels[: len(split.labeled)] = dataset.targets[split.labeled]
+    validation_labels = dataset.targets[split.validation]
+    wall, cpu = time.perf_counter(), time.process_time()
+    method.fit(hidden[rows], labels, validation=(hidden[split.validation], validation_labels))
+    predicted = method.predict(hidden[split.test])
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    return SplitResult(
+        seed=split.seed,
+        accuracy=100 * accuracy(dataset.targets[split.test], predicted),
+        validation_accuracy=100
+        * accuracy(validation_labels, method.predict(hidden[split.validation])),
+        labeled=len(split.labeled),
+        unlabeled=len(split.unlabeled),
+        validation=len(split.validation),
+        test=len(split.test),
+        seconds=round(seconds, 3),
+        cpu_seconds=round(cpu_seconds, 3),
+    )
+
+
+def evaluate_splits(
+    build: Builder,
+    dataset: GraphDataset,
+    *,
+    protocol: str = "fair",
+    labels: float = 0.1,
+    splits: int = 5,
+    seed: int = 0,
+) -> Iterator[SplitResult]:
+    """Yield the results of ``splits`` runs with the seeds ``seed``, ``seed + 1``, and so on."""
+    for each in range(seed, seed + splits):
+        split = make_split(dataset, protocol=protocol, labels=labels, seed=each)
+        yield evaluate_split(build(each), dataset, split)
+
+
+def peak_mib() -> float:
+    """Return the most memory that this process has ever used, in MiB; NaN where nobody counts."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return float("nan")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

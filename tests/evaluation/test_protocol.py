@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+
+from kgnn.evaluation.protocol import Evaluation, evaluate_split, evaluate_splits
+from kgnn.evaluation.splits import make_split
+from kgnn.graphs.toy import planted_motifs
+from kgnn.methods.base import GraphClassifier
+from kgnn.methods.parameters import parameters
+from kgnn.methods.registry import entries, make
+
+FAST = {"wl": {"iterations": (1, 2)}, "gnn-sup": {"epochs": 3}}
+
+
+def state_of(method):
+    """Everything that a fit has left behind, as comparable values."""
+    import torch
+
+    found = {}
+
+    def visit(path, value):
+        if isinstance(value, torch.nn.Module):
+            value = {k: v.numpy() for k, v in value.state_dict().items()}
+        if isinstance(value, dict):
+            for key, each in value.items():
+                visit(f"{path}.{key}", each)
+        elif isinstance(value, (list, tuple)):
+            for position, each in enumerate(value):
+                visit(f"{path}[{position}]", each)
+        elif isinstance(value, np.ndarray):
+            found[path] = value.tobytes()
+        elif isinstance(value, (int, float, str)):
+            found[path] = value
+        elif hasattr(value, "__dict__"):
+            visit(path, vars(value))
+
+    visit(type(method).__name__, vars(method))
+    return found
+
+
+@pytest.mark.parametrize("name", entries())
+def test_changing_every_test_label_changes_no_bit_of_the_fitted_method(name):
+    graphs = planted_motifs(80, n_nodes=12)
+    split = make_split(graphs)
+    hidden = np.setdiff1d(np.arange(80), np.concatenate([split.labeled, split.validation]))
+    targets = graphs.targets.copy()
+    targets[hidden] = 1 - targets[hidden]
+    poisoned = graphs.with_targets(targets)
+    methods = [make(name, **FAST.get(name, {})) for _ in range(2)]
+    clean = evaluate_split(methods[0], graphs, split)
+    dirty = evaluate_split(methods[1], poisoned, split)
+    assert state_of(methods[0]) == state_of(methods[1])
+    assert len(state_of(methods[0])) > 5
+    assert clean.accuracy == pytest.approx(100 - dirty.accuracy)
+
+
+@parameters
+class Spy(GraphClassifier):
+    """Remembers what it was given."""
+
+    def _fit(self, task):
+        self.task_ = task
+
+    def _predict_proba(self, graphs):
+        self.asked_ = graphs
+        return np.tile([1.0, 0.0], (len(graphs), 1))
+
+
+def test_a_method_sees_labels_of_the_labeled_and_of_val_only():
+    graphs = planted_motifs(60, n_nodes=12)
+    split = make_split(graphs)
+    spy = Spy()
+    evaluate_split(spy, graphs, split)
+    n = len(split.labeled)
+    assert (spy.task_.targets[:n] == graphs.targets[split.labeled]).all()
+    assert (spy.task_.targets[n:] == -1).all()
+    assert (spy.task_.graphs.targets == -1).all()
+    assert (spy.asked_.targets == -1).all()
+    assert (spy.task_.validation[0].targets == -1).all()
+    assert (spy.task_.validation[1] == graphs.targets[split.validation]).all()
+
+
+def test_results_are_percentages_of_the_right_graphs():
+    graphs = planted_motifs(60, n_nodes=12)
+    results = list(evaluate_splits(lambda seed: Spy(random_state=seed), graphs, splits=3, seed=5))
+    assert [result.seed for result in results] == [5, 6, 7]
+    for result in results:
+        split = make_split(graphs, seed=result.seed)
+        assert result.accuracy == 100 * (graphs.targets[split.test] == 0).mean()
+        assert result.test == len(split.test)
+    summary = Evaluation("spy", "toy", "fair", 0.1, tuple(results)).summary()
+    assert list(summary) == [
+        "method",
+        "dataset",
+        "protocol",
+        "labels",
+        "mean",
+        "std",
+        "seconds",
+        "peak_mib",
+        "splits",
+    ]
+    assert summary["mean"] == pytest.approx(np.mean([r.accuracy for r in results]))
+    assert summary["std"] == pytest.approx(np.std([r.accuracy for r in results], ddof=1))
+    assert summary["peak_mib"] > 10

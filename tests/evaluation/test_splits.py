@@ -1,0 +1,118 @@
+import json
+
+import numpy as np
+import pytest
+
+from kgnn.errors import GraphDataError, ParameterError
+from kgnn.evaluation.splits import Split, make_split
+from kgnn.graphs.loading import load
+from kgnn.graphs.packing import pack
+from kgnn.graphs.toy import cycles_and_trees, random_graphs
+
+PARTS = ("labeled", "unlabeled", "validation", "test")
+
+
+def sizes(split):
+    return tuple(len(getattr(split, part)) for part in PARTS)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("PROTEINS", (112, 557, 111, 222)),
+        ("DD", (118, 589, 118, 235)),
+        ("IMDB-B", (100, 500, 100, 200)),
+        ("IMDB-M", (150, 750, 150, 300)),
+        ("REDDIT-B", (200, 1000, 200, 400)),
+        ("REDDIT-M-5k", (500, 2500, 500, 999)),
+        ("COLLAB", (500, 2500, 500, 1000)),
+    ],
+)
+@pytest.mark.parametrize("protocol", ["fair", "paper"])
+def test_sizes_are_those_of_the_paper(name, expected, protocol, datasets_folder, monkeypatch):
+    monkeypatch.setenv("KGNN_DATASETS", str(datasets_folder))
+    assert sizes(make_split(load(name), protocol=protocol)) == expected
+
+
+@pytest.mark.parametrize("protocol", ["fair", "paper"])
+def test_parts_are_disjoint_and_the_rest_of_train_l_is_unused(protocol):
+    split = make_split(cycles_and_trees(100), protocol=protocol, labels=0.1)
+    rows = np.concatenate([getattr(split, part) for part in PARTS])
+    assert len(np.unique(rows)) == len(rows) == 90
+
+
+def test_fair_splits_are_stratified_and_differ_by_seed():
+    graphs = pack("uneven", [1] * 200, [], [], targets=["a"] * 150 + ["b"] * 50)
+    splits = [make_split(graphs, seed=seed) for seed in range(5)]
+    for split in splits:
+        for part in PARTS:
+            rows = getattr(split, part)
+            assert abs((graphs.targets[rows] == 1).sum() - len(rows) / 4) <= 1
+    assert len({tuple(split.test) for split in splits}) == 5
+
+
+def test_the_same_seed_gives_the_same_split():
+    graphs = cycles_and_trees(60)
+    assert (make_split(graphs, seed=3).test == make_split(graphs, seed=3).test).all()
+
+
+def test_fewer_labels_are_a_part_of_more_labels():
+    graphs = cycles_and_trees(200)
+    few, many = (make_split(graphs, labels=share) for share in (0.05, 0.2))
+    assert set(few.labeled) < set(many.labeled)
+    assert (few.test == many.test).all()
+
+
+def test_the_paper_split_is_one_permutation_of_the_legacy_generator():
+    graphs = cycles_and_trees(50)
+    order = np.random.RandomState(21).permutation(50)  # noqa: NPY002
+    for seed in (0, 1):
+        split = make_split(graphs, protocol="paper", seed=seed)
+        assert (split.labeled == order[:5]).all()
+        assert (split.unlabeled == order[10:35]).all()
+        assert (split.validation == order[35:40]).all()
+        assert (split.test == order[40:]).all()
+        assert split.seed == seed
+
+
+def test_a_rare_class_is_drawn_again_until_it_has_a_label():
+    graphs = pack("rare", [1] * 100, [], [], targets=["a"] * 98 + ["b"] * 2)
+    for seed in range(10):
+        split = make_split(graphs, seed=seed)
+        assert (graphs.targets[split.labeled] == 1).any()
+
+
+def test_a_class_with_one_member_is_split_all_the_same():
+    graphs = pack("single", [1] * 40, [], [], targets=["a"] * 39 + ["b"])
+    assert sizes(make_split(graphs)) == (4, 20, 4, 8)
+
+
+def test_splits_survive_json(tmp_path):
+    graphs = cycles_and_trees(40)
+    split = make_split(graphs, seed=2)
+    split.save(tmp_path / "split.json")
+    again = Split.load(tmp_path / "split.json", graphs)
+    assert all((getattr(split, part) == getattr(again, part)).all() for part in PARTS)
+    assert (again.protocol, again.labels, again.seed) == ("fair", 0.1, 2)
+    assert [file.name for file in tmp_path.iterdir()] == ["split.json"]
+
+
+def test_a_split_of_other_graphs_is_refused(tmp_path):
+    make_split(cycles_and_trees(40)).save(tmp_path / "split.json")
+    with pytest.raises(GraphDataError, match=r"split\.json was made for another dataset"):
+        Split.load(tmp_path / "split.json", random_graphs(40))
+    (tmp_path / "other.json").write_text(json.dumps({"format": 0}))
+    with pytest.raises(GraphDataError, match="not a split of format 1"):
+        Split.load(tmp_path / "other.json", random_graphs(40))
+
+
+def test_impossible_splits_are_refused():
+    graphs = cycles_and_trees(20)
+    for labels in (0.0, 0.3):
+        with pytest.raises(ParameterError, match=f"got {labels}"):
+            make_split(graphs, labels=labels)
+    with pytest.raises(ParameterError, match="got 'random'"):
+        make_split(graphs, protocol="random")
+    with pytest.raises(GraphDataError, match="1 graphs without a target"):
+        make_split(graphs.with_targets([-1] + [0] * 19))
