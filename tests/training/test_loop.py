@@ -27,6 +27,7 @@ def fit_line(**options):
         batch_size=16,
         learning_rate=0.05,
         weight_decay=0.0,
+        averaging=0.0,
         rng=np.random.default_rng(0),
         **options,
     )
@@ -44,16 +45,12 @@ def test_the_weights_of_the_best_epoch_are_kept():
     scores = iter([0.1, 0.9, 0.9, 0.2] + [0.0] * 56)
     seen = []
 
-    def score():
-        seen.append(module_weight())
+    def score(judged):
+        seen.append(judged.weight.item())
         return next(scores)
 
     torch.manual_seed(0)
     module = torch.nn.Linear(1, 1)
-
-    def module_weight():
-        return module.weight.item()
-
     x = torch.ones(8, 1)
     history = train(
         module,
@@ -63,6 +60,7 @@ def test_the_weights_of_the_best_epoch_are_kept():
         batch_size=4,
         learning_rate=0.01,
         weight_decay=0.0,
+        averaging=0.0,
         rng=np.random.default_rng(0),
         score=score,
     )
@@ -76,3 +74,39 @@ def test_progress_is_reported():
         fit_line(what="fitting a line")
     assert reports[0] == ("fitting a line", 0, 60)
     assert reports[-1] == ("fitting a line", 60, 60)
+
+
+def test_weights_are_averaged_over_steps():
+    path = []
+    module = torch.nn.Linear(1, 1, bias=False)
+    x = torch.ones(8, 1)
+    train(
+        module,
+        lambda rows: (module(x[rows]) ** 2).mean(),
+        np.arange(8),
+        epochs=30,
+        batch_size=8,
+        learning_rate=0.05,
+        weight_decay=0.0,
+        averaging=0.8,
+        rng=np.random.default_rng(0),
+        finish=lambda averaged: None,
+        score=lambda averaged: (
+            path.append((module.weight.item(), averaged.weight.item())) or len(path)
+        ),
+    )
+    expected = path[0][0]
+    for step, (current, averaged) in enumerate(path):
+        if step:
+            share = min(0.8, (1 + step) / (10 + step))
+            expected = share * expected + (1 - share) * current
+        assert averaged == pytest.approx(expected, abs=1e-6)
+    assert module.weight.item() == path[-1][1] != path[-1][0]
+
+
+def test_the_module_is_finished_before_it_is_judged_and_at_the_end():
+    finished = []
+    fit_line(finish=finished.append)
+    assert len(finished) == 1
+    fit_line(finish=finished.append, score=lambda module: float(finished[-1] is module))
+    assert len(finished) == 61

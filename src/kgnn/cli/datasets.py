@@ -33,14 +33,14 @@ def datasets(
         print_json([{key: getattr(row, key) for key in shown} for row in rows])
         return
     grid = table(
-        "Datasets",
+        "Datasets (nodes and edges: averages per graph)",
         ("name", "left"),
         ("kind", "left"),
         ("graphs", "right"),
-        ("avg. nodes", "right"),
-        ("avg. edges", "right"),
+        ("nodes", "right"),
+        ("edges", "right"),
         ("classes", "right"),
-        ("on this machine", "left"),
+        ("here", "left"),
     )
     for row in rows:
         grid.add_row(
@@ -50,12 +50,13 @@ def datasets(
             f"{row.avg_nodes:.2f}",
             f"{row.avg_edges:.2f}",
             str(row.classes),
-            "yes" if row.here else "downloaded on first use",
+            "yes" if row.here else "no",
         )
     out().print(grid)
     err().print(
-        "Set KGNN_DATASETS to a folder of TU zips to use your own copies. Paths work as well: "
-        "kgnn run wl graphs.jsonl"
+        "What is not here is downloaded on first use; set KGNN_DATASETS to a folder of TU zips to "
+        "use your own copies. Paths work as well: kgnn run wl graphs.jsonl",
+        highlight=False,
     )
 
 

@@ -27,10 +27,10 @@ def run(
     from kgnn.methods.parameters import parse
     from kgnn.methods.registry import method_class
 
+    cls = method_class(method)
+    chosen = parse(cls, settings or [])
     with progress_bars() as bars:
         waiting = bars.add_task(f"{method} on {dataset}", total=splits)
-        cls = method_class(method)
-        chosen = parse(cls, settings or [])
         from kgnn.evaluation.protocol import Evaluation, evaluate_splits
         from kgnn.graphs.loading import load
         from kgnn.threads import limit_threads

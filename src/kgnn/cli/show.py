@@ -6,9 +6,10 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -35,10 +36,18 @@ def print_json(value: Any) -> None:
 
 
 def table(title: str, *columns: tuple[str, str]) -> Table:
-    """Start a table; each column is a heading and ``left`` or ``right``."""
-    grid = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
-    for heading, side in columns:
-        grid.add_column(heading, justify="right" if side == "right" else "left")
+    """Start a table; each column is a heading and ``left`` or ``right``, the first one a name."""
+    grid = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for position, (heading, side) in enumerate(columns):
+        justify: Literal["left", "right"] = "right" if side == "right" else "left"
+        grid.add_column(heading, justify=justify, no_wrap=position == 0)
     return grid
 
 

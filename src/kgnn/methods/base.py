@@ -125,8 +125,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Graphs) -> NDArray[Any]:
         """Return the most probable label of each graph."""
-        most_probable: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return most_probable
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def _fit(self, task: Task) -> None:
         """Learn from a task with at least two classes; set attributes that end in ``_``."""

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
@@ -18,6 +17,7 @@ from kgnn.methods.base import GraphClassifier, Task
 from kgnn.methods.parameters import Bounds, Count, parameters
 from kgnn.progress import track
 from kgnn.seeds import derive
+from kgnn.training.calibration import calibrate
 
 _FOLDS = 5
 
@@ -75,7 +75,7 @@ class Member:
     svm: SVC
     support: sparse.csr_array  # (n_labeled, n_features)
     scale: float
-    score: float
+    score: float = 0.0  # held-out accuracy
     sharpness: float = 1.0  # inverse temperature of the probabilities
 
     def proba(self, graphs: GraphDataset) -> Floats:
@@ -116,8 +116,12 @@ def _members(
         parts = [_pooled(judged)] if judged else []
         if validation is not None:
             parts.append(_judge(svm, values, validation[1]))
-        score = float(np.mean([correct.mean() for _, correct, _ in parts])) if parts else 0.0
-        members.append(Member(featurizer, svm, support, scale, score, _sharpness(parts)))
+        member = Member(featurizer, svm, support, scale)
+        if parts:
+            member.score = float(np.mean([correct.mean() for _, correct, _ in parts]))
+            scores, _, truth = _pooled(parts)
+            member.sharpness = calibrate(scores, truth).sharpness
+        members.append(member)
     return members
 
 
@@ -143,19 +147,6 @@ def _judge(svm: SVC, kernel: Floats, targets: Ints) -> _Judged:
 def _pooled(parts: list[_Judged]) -> _Judged:
     scores, correct, targets = zip(*parts, strict=True)
     return np.concatenate(scores), np.concatenate(correct), np.concatenate(targets)
-
-
-def _sharpness(parts: list[_Judged]) -> float:
-    """Find the inverse temperature that makes held-out margins the best probabilities."""
-    if not parts:
-        return 1.0
-    scores, _, targets = _pooled(parts)
-
-    def surprise(log_beta: float) -> float:
-        log_proba = log_softmax(np.exp(log_beta) * scores, axis=1)
-        return -float(log_proba[np.arange(len(targets)), targets].mean())
-
-    return float(np.exp(minimize_scalar(surprise, bounds=(-5, 5), method="bounded").x))
 
 
 def _folds(targets: Ints, seed: int) -> list[tuple[Ints, Ints]]:

@@ -70,8 +70,8 @@ def parse(cls: type, settings: list[str]) -> dict[str, Any]:
     Examples
     --------
     >>> from kgnn.methods.wl import WL
-    >>> parse(WL, ["iterations=(1, 2)"])
-    {'iterations': (1, 2)}
+    >>> parse(WL, ["iterations=1, 2", "counts=log", "edge_labels=True"])
+    {'iterations': (1, 2), 'counts': ('log',), 'edge_labels': True}
     """
     known, parsed = fields_of(cls), {}
     for setting in settings:
@@ -81,9 +81,11 @@ def parse(cls: type, settings: list[str]) -> dict[str, Any]:
         if key not in known:
             raise UnknownNameError.of(f"parameter of {cls.__name__}", key, known)
         try:
-            parsed[key] = ast.literal_eval(text)
+            value = ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            parsed[key] = text  # plain words need no quotes
+            value = text  # plain words need no quotes
+        is_tuple = get_origin(known[key]) is tuple
+        parsed[key] = (value,) if is_tuple and not isinstance(value, tuple) else value
     return parsed
 
 

@@ -1,4 +1,4 @@
-"""The only gradient loop: shuffled batches, Adam, and the best epoch kept."""
+"""The only gradient loop: shuffled batches, Adam, averaged weights, the best epoch kept."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from kgnn.graphs.graph import Ints
 from kgnn.progress import track
@@ -53,8 +54,10 @@ def train(
     batch_size: int,
     learning_rate: float,
     weight_decay: float,
+    averaging: float,
     rng: np.random.Generator,
-    score: Callable[[], float] | None = None,
+    finish: Callable[[nn.Module], None] = lambda module: None,
+    score: Callable[[nn.Module], float] | None = None,
     what: str = "training",
 ) -> History:
     """Minimize a loss over batches of rows.
@@ -62,34 +65,45 @@ def train(
     Parameters
     ----------
     module : nn.Module
-        Trained in place, left in evaluation mode.
+        Trained in place; ends with the averaged weights of the best epoch, in evaluation mode.
     loss : callable
         Rows of a batch to the scalar to minimize.
     rows : array of int
     epochs, batch_size, learning_rate, weight_decay
         Weight decay is Adam's own (added to the gradient), as in the paper's code.
+    averaging : float
+        Share of the old in the running average of the weights, per step; 0 keeps the last ones.
     rng : numpy Generator
         Order of the batches.
+    finish : callable
+        Makes the averaged module ready to be judged and used.
     score : callable, optional
-        Judges the module after each epoch; the weights of the best epoch are kept, the earliest
-        of equals. Without it, the last ones are.
+        Judges the averaged module after each epoch; the best epoch is kept, the earliest of
+        equals. Without it, the last one is.
     what : str
         What to call this in reports of progress.
     """
     optimizer = torch.optim.Adam(module.parameters(), lr=learning_rate, weight_decay=weight_decay)
+    averaged = AveragedModel(module, avg_fn=_running_average(averaging))
     history = History()
-    best_state = None
+    best = averaged.module
     for epoch in track(range(epochs), what):
         module.train()
-        losses = [_step(module, optimizer, loss(part)) for part in batches(rows, batch_size, rng)]
+        losses = []
+        for part in batches(rows, batch_size, rng):
+            losses.append(_step(module, optimizer, loss(part)))
+            averaged.update_parameters(module)
         history.loss.append(sum(losses) / len(losses))
-        module.eval()
         if score is not None:
-            history.score.append(score())
+            finish(averaged.module)
+            history.score.append(score(averaged.module))
             if history.score[-1] > max(history.score[:-1], default=-np.inf):
-                history.best_epoch, best_state = epoch, copy.deepcopy(module.state_dict())
-    if best_state is not None:
-        module.load_state_dict(best_state)
+                history.best_epoch, best = epoch, copy.deepcopy(averaged.module)
+    if score is None:
+        finish(best)
+        history.best_epoch = epochs - 1
+    module.load_state_dict(best.state_dict())
+    module.eval()
     return history
 
 
@@ -99,3 +113,13 @@ def _step(module: nn.Module, optimizer: torch.optim.Optimizer, value: Tensor) ->
     nn.utils.clip_grad_norm_(module.parameters(), GRADIENT_NORM)
     optimizer.step()
     return float(value.detach())
+
+
+def _running_average(decay: float) -> Callable[[Tensor, Tensor, Tensor | int], Tensor]:
+    """Average with a decay that starts low, so that the first random weights are soon forgotten."""
+
+    def update(average: Tensor, new: Tensor, n_averaged: Tensor | int) -> Tensor:
+        share = min(decay, (1 + float(n_averaged)) / (10 + float(n_averaged)))
+        return average + (1 - share) * (new - average)
+
+    return update

@@ -1,0 +1,156 @@
+"""The commands as a person or a script runs them, in a process of their own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kgnn.graphs import jsonl
+from kgnn.graphs.toy import cycles_and_trees
+
+
+def kgnn(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "kgnn.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "160", **environment},
+        timeout=600,
+        check=False,
+    )
+
+
+def json_of(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_help_lists_the_commands():
+    done = kgnn("--help")
+    assert done.returncode == 0
+    for command in ("datasets", "methods", "run", "demo"):
+        assert command in done.stdout
+
+
+def test_methods_as_json_have_the_promised_shape():
+    listed = json_of(kgnn("methods", "--json"))
+    assert {"wl", "gnn-sup"} <= {entry["name"] for entry in listed}
+    assert all(list(entry) == ["name", "family", "title", "reference"] for entry in listed)
+
+
+@pytest.mark.data
+def test_datasets_as_json_match_table_1(datasets_folder):
+    listed = json_of(kgnn("datasets", "--json", KGNN_DATASETS=str(datasets_folder)))
+    assert all(
+        list(entry) == ["name", "graphs", "avg_nodes", "avg_edges", "classes"] for entry in listed
+    )
+    found = {entry["name"]: tuple(entry.values())[1:] for entry in listed}
+    assert found["PROTEINS"] == (1113, 39.06, 72.82, 2)
+    assert found["DD"] == (1178, 284.32, 715.66, 2)
+    assert found["IMDB-BINARY"] == (1000, 19.77, 96.53, 2)
+    assert found["IMDB-MULTI"] == (1500, 13.00, 65.94, 3)
+    assert found["REDDIT-BINARY"] == (2000, 429.63, 497.75, 2)
+    assert found["REDDIT-MULTI-5K"] == (4999, 508.52, 594.87, 5)
+    assert found["COLLAB"] == (5000, 74.49, 2457.78, 3)
+    assert found["python-functions"][0] > 1500
+
+
+def test_datasets_are_listed_without_the_data(tmp_path):
+    done = kgnn("datasets", KGNN_DATASETS=str(tmp_path), KGNN_CACHE=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "COLLAB" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def graphs_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "graphs.jsonl"
+    jsonl.write(cycles_and_trees(80), path)
+    return str(path)
+
+
+def test_run_as_json_has_the_promised_shape(graphs_file):
+    record = json_of(kgnn("run", "wl", graphs_file, "--splits", "2", "--seed", "3", "--json"))
+    assert list(record) == [
+        "method",
+        "dataset",
+        "protocol",
+        "labels",
+        "mean",
+        "std",
+        "seconds",
+        "peak_mib",
+        "splits",
+    ]
+    assert (record["method"], record["protocol"], record["labels"]) == ("wl", "fair", 0.1)
+    assert [split["seed"] for split in record["splits"]] == [3, 4]
+    assert record["mean"] == sum(split["accuracy"] for split in record["splits"]) / 2
+    assert record["mean"] > 80
+
+
+def test_run_for_people_shows_a_table(graphs_file):
+    done = kgnn(
+        "run", "wl", graphs_file, "--splits", "1", "--set", "iterations=1", "--protocol", "paper"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "TEST %" in done.stdout
+    assert "paper protocol" in done.stdout
+    assert "standard deviation" in done.stderr
+
+
+def test_the_same_command_gives_the_same_numbers(graphs_file):
+    command = ("run", "gnn-sup", graphs_file, "--splits", "1", "--set", "epochs=2", "--json")
+    first, second = (json_of(kgnn(*command))["splits"][0]["accuracy"] for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "wll", "MUTAG"), "There is no method 'wll'. Did you mean wl?"),
+        (("run", "wl", "PROTEIN"), "Did you mean PROTEINS?"),
+        (
+            ("run", "wl", "cycles-and-trees", "--set", "depth=3"),
+            "There is no parameter of WL 'depth'.",
+        ),
+        (
+            ("run", "wl", "cycles-and-trees", "--set", "committee=0"),
+            "'committee' parameter of WL must be",
+        ),
+        (("run", "wl", "cycles-and-trees", "--labels", "0.9"), "at most 0.2 (TRAIN-L), got 0.9"),
+        (
+            ("run", "wl", "cycles-and-trees", "--protocol", "mine"),
+            "must be one of ('fair', 'paper')",
+        ),
+    ],
+)
+def test_misuse_is_one_line_and_exit_code_2(arguments, message):
+    done = kgnn(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_bad_data_is_one_line_and_exit_code_1(tmp_path):
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"nodes": 2, "edges": [[0, 5]]}\n')
+    done = kgnn("run", "wl", str(path))
+    assert done.returncode == 1
+    assert "bad.jsonl" in done.stderr
+    assert "line 1" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in kgnn("--debug", "run", "wl", str(path)).stderr
+
+
+def test_demo_does_the_main_job():
+    record = json_of(kgnn("demo", "--json"))
+    assert record["dataset"] == "python-functions"
+    assert record["labeled"] < record["graphs"] / 9
+    assert max(record["accuracy"].values()) > record["majority"] + 10
+    assert record["best"] in record["accuracy"]
+    assert len(record["predictions"]) == 10
+    for prediction in record["predictions"]:
+        assert prediction["predicted"] in record["classes"]
+        assert 0 < prediction["confidence"] <= 1

@@ -1,0 +1,62 @@
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from kgnn.errors import GraphDataError, ParameterError
+from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.methods.wl import WL
+
+FAST = {"iterations": (1,), "counts": ("raw",), "C": (1.0,)}
+
+
+def test_targets_of_the_dataset_are_the_default_labels():
+    graphs = cycles_and_trees(40)
+    model = WL(**FAST).fit(graphs)
+    assert model.classes_.tolist() == ["cycle", "tree"]
+    assert model.predict(graphs[:2]).tolist() == ["cycle", "tree"]
+
+
+@pytest.mark.parametrize("missing", [-1, None, float("nan"), np.int64(-1), np.nan])
+def test_unlabeled_may_be_written_in_several_ways(missing):
+    graphs = cycles_and_trees(20)
+    labels = [0, 1] * 5 + [missing] * 10
+    assert WL(**FAST).fit(graphs, labels).classes_.tolist() == [0, 1]
+
+
+def test_networkx_graphs_are_taken_as_they_are():
+    graphs = [nx.cycle_graph(n) if n % 2 else nx.star_graph(n) for n in range(4, 24)]
+    labels = ["ring" if n % 2 else "star" for n in range(4, 24)]
+    model = WL(**FAST).fit(graphs, labels)
+    assert model.predict([nx.cycle_graph(30), nx.star_graph(7)]).tolist() == ["ring", "star"]
+
+
+def test_scikit_learn_can_drive_a_method():
+    graphs = cycles_and_trees(30)
+    scores = cross_val_score(WL(**FAST), graphs, graphs.targets, cv=3)
+    assert scores.mean() == 1
+    search = GridSearchCV(WL(**FAST), {"committee": [1, 2]}, cv=3).fit(graphs, graphs.targets)
+    assert search.best_score_ == 1
+
+
+def test_mistakes_are_named():
+    graphs = planted_motifs(10)
+    with pytest.raises(GraphDataError, match="none of the 10 graphs has a label"):
+        WL().fit(graphs, [-1] * 10)
+    with pytest.raises(ParameterError, match="y has 9 labels for 10 graphs"):
+        WL().fit(graphs, [0] * 9)
+    with pytest.raises(
+        ParameterError, match="'committee' parameter of WL must be an int ≥ 1, got 0"
+    ):
+        WL(committee=0).fit(graphs)
+    with pytest.raises(NotFittedError):
+        WL().predict(graphs)
+    with pytest.raises(GraphDataError, match="got int"):
+        WL().fit([1, 2, 3], [0, 1, 0])
+
+
+def test_no_graphs_to_predict_is_no_error():
+    graphs = cycles_and_trees(20)
+    model = WL(**FAST).fit(graphs)
+    assert model.predict_proba(graphs[:0]).shape == (0, 2)

@@ -1,0 +1,170 @@
+"""What the documentation says is so: code runs, commands exist, links lead somewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import re
+import runpy
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import typer
+
+from kgnn.cli.main import app
+
+_ROOT = Path(__file__).parents[1]
+_PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").glob("*.md")])
+_EXAMPLES = sorted((_ROOT / "examples").glob("*.py"))
+_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMANDS = typer.main.get_command(app).commands
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+    line: int
+
+
+def _blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [Block(m[1], m[2], text.count("\n", 0, m.start()) + 1) for m in _FENCE.finditer(text)]
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(_ROOT).as_posix()
+
+
+_PAGES_WITH_CODE = [p for p in _PAGES if any(b.language == "python" for b in _blocks(p))]
+
+
+@pytest.mark.parametrize("page", _PAGES_WITH_CODE, ids=_name)
+def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__docs__"}
+    printed = ""
+    for block in _blocks(page):
+        place = f"{_name(page)}, line {block.line}"
+        if block.language == "python":
+            out = io.StringIO()
+            # Blank lines in front: line numbers in a traceback are those of the page.
+            code = compile("\n" * block.line + block.text, str(page), "exec")
+            with contextlib.redirect_stdout(out):
+                exec(code, namespace)
+            printed = out.getvalue()
+        elif block.language == "output":
+            assert printed == block.text, f"{place}: the block above prints something else"
+
+
+def test_pages_with_code_are_found():
+    assert {"README.md", "docs/tutorial.md", "docs/formats.md"} <= set(map(_name, _PAGES_WITH_CODE))
+
+
+def _command_lines(page: Path) -> list[tuple[int, str]]:
+    """All lines of shell blocks, without comments."""
+    return [
+        (block.line + 1 + number, line.split("  #")[0].removeprefix("$ ").strip())
+        for block in _blocks(page)
+        if block.language in ("bash", "console", "sh")
+        for number, line in enumerate(block.text.splitlines())
+    ]
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_commands_in_shell_blocks_are_understood(page):
+    for line, text in _command_lines(page):
+        program, *words = shlex.split(text) or [""]
+        if program != "kgnn" or not words:
+            continue
+        assert words[0] in _COMMANDS, f"{_name(page)}, line {line}: no command '{words[0]}'"
+        # Raises where an option or an argument is not known.
+        _COMMANDS[words[0]].make_context(words[0], words[1:])
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_commands_and_targets_in_the_text_exist(page):
+    spans = re.findall(r"`((?:kgnn|make) [^`]+)`", page.read_text(encoding="utf-8"))
+    targets = re.findall(r"^([\w-]+):", (_ROOT / "Makefile").read_text(), re.MULTILINE)
+    known = {"kgnn": list(_COMMANDS), "make": targets}
+    for span in [*spans, *(text for _, text in _command_lines(page))]:
+        program, *words = span.split()[:3] or [""]
+        if program in known and (named := [w for w in words if not w.startswith("-")]):
+            assert named[0] in known[program], f"{_name(page)}: `{span}` does not exist"
+
+
+def _anchors(page: Path) -> set[str]:
+    """Anchors of the headings, as hosting sites make them."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_links_lead_somewhere(page):
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if link.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{_name(page)} links to {link}, which is not there"
+        if anchor:
+            assert anchor in _anchors(target), f"{_name(page)} links to {link}: no such heading"
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_files_named_in_the_text_exist(page):
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    folders = "src|tests|docs|examples|benchmarks|graphs|kernels|nn|training|methods|evaluation|cli"
+    for path in re.findall(rf"`((?:kgnn/)?(?:{folders})/[\w/.-]+\.\w+)`", text):
+        inside = _ROOT / "src" / "kgnn" / path.removeprefix("kgnn/")
+        assert (_ROOT / path).exists() or inside.exists(), f"{_name(page)} names {path}"
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_dotted_names_in_the_text_exist(page):
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    for name in set(re.findall(r"`(kgnn(?:\.\w+)+)", text)):
+        assert _resolves(name), f"{_name(page)} names {name}, which is not there"
+
+
+def _resolves(dotted: str) -> bool:
+    parts = dotted.split(".")
+    for end in range(len(parts), 0, -1):
+        with contextlib.suppress(ImportError):
+            thing = importlib.import_module(".".join(parts[:end]))
+            return all(
+                hasattr(thing := getattr(thing, p, None), "__class__") and thing is not None
+                for p in parts[end:]
+            )
+    return False
+
+
+def test_every_note_on_what_the_paper_does_not_say_is_collected():
+    collected = (_ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
+    for path in sorted((_ROOT / "src").rglob("*.py")):
+        if "# Paper silent:" in path.read_text(encoding="utf-8"):
+            name = path.relative_to(_ROOT / "src" / "kgnn").as_posix()
+            assert f"`{name}`" in collected.partition("silent")[2], f"{name} is not in paper-map"
+
+
+@pytest.mark.parametrize("example", _EXAMPLES, ids=_name)
+def test_examples_run(example, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out
+    assert len(example.read_text(encoding="utf-8").splitlines()) <= 40
+
+
+def test_the_reference_is_up_to_date():
+    path = _ROOT / "docs" / "make_reference.py"
+    spec = importlib.util.spec_from_file_location("make_reference", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    written = module.TARGET.read_text(encoding="utf-8")
+    assert written == module.render(), "run: python docs/make_reference.py"
