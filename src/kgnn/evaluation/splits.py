@@ -16,7 +16,7 @@ from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.seeds import generator
 
 PROTOCOLS = ("fair", "paper")
-# Ends of TRAIN-L, TRAIN-U and VAL as shares of all graphs (§4.1 of the paper: 2 : 5 : 1 : 2).
+# Ends of TRAIN-L, TRAIN-U and VAL as shares of all graphs (§5.1 of the paper: 2 : 5 : 1 : 2).
 _TRAIN_L, _TRAIN_U, _VAL = 0.2, 0.7, 0.8
 _PAPER_SEED = 21
 _FORMAT = 1

@@ -1,4 +1,4 @@
-"""GNN-Sup: the GIN on the labeled graphs alone (Ju et al., WSDM 2022, §4.4)."""
+"""GNN-Sup: the GIN on the labeled graphs alone (Ju et al., WSDM 2022, §5.3)."""
 
 from __future__ import annotations
 

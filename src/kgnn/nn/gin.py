@@ -3,7 +3,7 @@
 References
 ----------
 Xu et al., *How powerful are graph neural networks?*, ICLR 2019.
-Ju et al., *KGNN*, WSDM 2022, §3.2.
+Ju et al., *KGNN*, WSDM 2022, §4.2.
 """
 
 from __future__ import annotations
