@@ -106,7 +106,7 @@ def _members(cls: type) -> str:
             summary = (plain.__doc__ or "").strip().splitlines()[0]
             lines.append(f"- `{name}{call}`: {_inline(summary)}")
     if hasattr(cls, "get_params"):
-        known = ("score", "get_params", "set_params")
+        known = ("get_params", "set_params")
         listed = ", ".join(f"`{name}`" for name in known if hasattr(cls, name))
         lines.append(f"- {listed}: as in scikit-learn.")
     return "**Methods and properties**\n\n" + "\n".join(lines) + "\n" if lines else ""

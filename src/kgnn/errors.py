@@ -44,7 +44,7 @@ class UnknownNameError(KgnnError, KeyError):
         """Build the message: what was asked for, the nearest names, all names."""
         names = sorted(known)
         by_lower = {n.lower(): n for n in names}
-        near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
         hint = f" Did you mean {' or '.join(by_lower[n] for n in near)}?" if near else ""
         return cls(f"There is no {kind} '{name}'.{hint} Known: {', '.join(names)}.")
 

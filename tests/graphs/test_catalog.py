@@ -73,7 +73,7 @@ def test_an_unknown_name_suggests_the_nearest():
 def test_every_entry_says_whom_to_cite():
     for entry in ENTRIES:
         assert entry.citation
-        assert entry.licence
+        assert entry.license
 
 
 def test_names_are_unambiguous():

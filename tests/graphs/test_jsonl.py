@@ -171,3 +171,14 @@ class TestRefusals:
         (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(b" " * 100_000))
         with pytest.raises(GraphDataError, match="line 1: larger than any graph data"):
             jsonl.read(tmp_path / "x.jsonl.gz")
+
+
+def test_labels_that_json_writes_in_two_ways_are_one(tmp_path):
+    path = tmp_path / "labels.jsonl"
+    path.write_text(
+        '{"nodes": [1, 1.0], "edges": [], "target": true}\n'
+        '{"nodes": ["1", 2.5], "edges": [], "target": "true"}\n'
+    )
+    graphs = jsonl.read(path)
+    assert graphs.class_names == ("true",)
+    assert graphs.node_label_names == ("1", "2.5")

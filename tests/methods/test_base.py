@@ -4,7 +4,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from kgnn.errors import GraphDataError, ParameterError
+from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.wl import WL
 
@@ -54,6 +54,20 @@ def test_mistakes_are_named():
         WL().predict(graphs)
     with pytest.raises(GraphDataError, match="got int"):
         WL().fit([1, 2, 3], [0, 1, 0])
+
+
+def test_a_class_called_minus_one_is_not_lost_silently():
+    graphs = cycles_and_trees(20)
+    with pytest.warns(KgnnWarning, match="one class, 1.*-1 means unlabeled"):
+        WL(**FAST).fit(graphs, np.where(graphs.targets == 0, -1, 1))
+
+
+def test_the_score_takes_labels_as_fit_does():
+    graphs = cycles_and_trees(40)
+    assert WL(**FAST).fit(graphs).score(graphs) == 1
+    assert WL(**FAST).fit(graphs, graphs.targets).score(graphs, 1 - graphs.targets) == 0
+    with pytest.raises(GraphDataError, match="some are missing"):
+        WL(**FAST).fit(graphs).score(graphs, [-1] * 40)
 
 
 def test_no_graphs_to_predict_is_no_error():

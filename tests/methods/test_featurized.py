@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
-from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
-from kgnn.methods.featurized import _folds
+from kgnn.methods.featurized import _folds, margins
 from kgnn.methods.wl import WL
 
 
@@ -35,21 +35,23 @@ def test_the_committee_is_the_mean_of_its_members():
     assert (model.predict_proba(graphs[30:]) == mean).all()
 
 
-def test_a_committee_of_one_predicts_what_its_machine_predicts():
-    # Three classes: the probabilities must not contradict the machine's own decision.
+def test_soft_votes_are_counted_votes_where_every_decision_is_clear():
     rng = np.random.default_rng(0)
-    sizes = rng.integers(4, 30, 90)
-    targets = np.digitize(sizes, [12, 20])
-    ends = [
-        (first + i, first + i + 1)
-        for first, n in zip(np.cumsum(sizes) - sizes, sizes, strict=True)
-        for i in range(n - 1)
-    ]
-    graphs = pack("paths", sizes, *zip(*ends, strict=True), targets=targets.tolist())
-    model = WL(committee=1, iterations=(1,)).fit(graphs[:60], targets[:60])
-    (member,) = model.members_
-    kernel = (member.featurizer.transform(graphs[60:]) @ member.support.T).toarray() * member.scale
-    assert (model.predict(graphs[60:]) == member.svm.predict(kernel)).all()
+    centers = np.repeat(np.eye(4) * 4, 15, axis=0)
+    points = centers + rng.normal(size=centers.shape)
+    targets = np.repeat(np.arange(4), 15)
+    svm = SVC(C=1.0, kernel="precomputed", decision_function_shape="ovo")
+    kernel = points @ points.T
+    svm.fit(kernel, targets)
+    scores = margins(svm, kernel)
+    clear = (np.abs(svm.decision_function(kernel)) > 0.3).all(axis=1)
+    assert clear.sum() > 10
+    assert (scores.argmax(axis=1) == svm.predict(kernel))[clear].all()
+    # A class beats each of the three others by at most one vote.
+    assert (np.abs(scores) <= 3).all()
+    assert scores.sum(axis=1) == pytest.approx(np.zeros(60))
+    # Unlike counted votes they are finer than whole numbers.
+    assert len(np.unique(scores.max(axis=1).round(3))) > 20
 
 
 @pytest.mark.parametrize(("counts", "n_folds"), [((1, 5), 0), ((2, 5), 2), ((9, 9), 5)])

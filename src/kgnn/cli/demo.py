@@ -77,6 +77,12 @@ def _predictions(
     ]
 
 
+def _short(name: str, length: int = 36) -> str:
+    """Drop the package, which is the answer, and what else does not fit."""
+    inner = name.partition(".")[2]
+    return inner if len(inner) <= length else f"…{inner[1 - length :]}"
+
+
 def _show(record: dict[str, Any]) -> None:
     console = out()
     console.print(
@@ -103,7 +109,7 @@ def _show(record: dict[str, Any]) -> None:
     for p in record["predictions"]:
         right = "green" if p["predicted"] == p["truth"] else "red"
         grid.add_row(
-            p["name"], f"[{right}]{p['predicted']}[/]", f"{p['confidence']:.0%}", p["truth"]
+            _short(p["name"]), f"[{right}]{p['predicted']}[/]", f"{p['confidence']:.0%}", p["truth"]
         )
     console.print(grid)
     console.print(

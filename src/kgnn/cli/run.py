@@ -90,5 +90,5 @@ def _in_words(summary: dict[str, Any]) -> str:
     return (
         f"± is the standard deviation over splits; {n_test} test graphs alone explain "
         f"± {error:.1f}. "
-        f"Peak memory {summary['peak_mib']:.0f} MiB."
+        f"Peak memory {summary['peak_mib'] or float('nan'):.0f} MiB."
     )

@@ -113,11 +113,11 @@ def evaluate_splits(
         yield evaluate_split(build(each), dataset, split)
 
 
-def peak_mib() -> float:
-    """Return the most memory that this process has ever used, in MiB; NaN where nobody counts."""
+def peak_mib() -> float | None:
+    """Return the most memory that this process has ever used, in MiB; None where nobody counts."""
     try:
         import resource
     except ImportError:  # Windows
-        return float("nan")
+        return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -50,17 +50,17 @@ class Split:
     dataset: str
     draw: int = 0
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the split as JSON."""
         rows = ("labeled", "unlabeled", "validation", "test")
         values: dict[str, Any] = {"format": _FORMAT, **vars(self)}
         values.update({name: getattr(self, name).tolist() for name in rows})
-        write_text(path, json.dumps(values))
+        write_text(Path(path), json.dumps(values))
 
     @classmethod
-    def load(cls, path: Path, dataset: GraphDataset) -> Split:
+    def load(cls, path: str | Path, dataset: GraphDataset) -> Split:
         """Read a split; refuse one that was made for other graphs."""
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
         if values.pop("format", None) != _FORMAT:
             raise GraphDataError(f"{path} is not a split of format {_FORMAT}")
         if values["dataset"] != dataset.fingerprint:

@@ -8,8 +8,8 @@ from typing import Literal
 
 from kgnn.errors import UnknownNameError
 
-LICENCE_NOTE = (
-    "The TUDataset collection states no licence; the data belong to their authors. "
+LICENSE_NOTE = (
+    "The TUDataset collection states no license; the data belong to their authors. "
     "Cite their work and the collection (Morris et al., 2020) when you use them."
 )
 
@@ -70,7 +70,7 @@ class CatalogEntry:
     fingerprint: str
     aliases: tuple[str, ...] = ()
     in_paper: bool = False
-    licence: str = LICENCE_NOTE
+    license: str = LICENSE_NOTE
 
 
 # fmt: off

@@ -40,10 +40,10 @@ def read(path: Path) -> GraphDataset:
     return graphs.dataset(path.name.partition(".")[0])
 
 
-def write(dataset: GraphDataset, path: Path) -> None:
+def write(dataset: GraphDataset, path: str | Path) -> None:
     """Write a dataset so that `read` gives it back; a path in ``.gz`` is compressed."""
     has_names = dataset.graph_names is not None
-    with writing_lines(path) as stream:
+    with writing_lines(Path(path)) as stream:
         for graph in dataset:
             stream.write(json.dumps(_record(graph, has_names), ensure_ascii=False) + "\n")
 
@@ -155,6 +155,10 @@ def _weights(weights: Any) -> list[float] | None:
 
 
 def _label(what: str, value: Any) -> str | int | float:
+    if isinstance(value, bool):
+        return json.dumps(value)  # true, as it stands in the file
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # 1 and 1.0 are one label
     if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise _Refused(f"{what} must be text or a number, got {_shown(value)}")

@@ -37,12 +37,12 @@ _OWN = np.uint64(0xD6E8FEB86659FD93)
 
 
 def mix(values: Colors) -> Colors:
-    """Scramble 64-bit values so that every input bit reaches every output bit (splitmix64).
+    """Scramble 64-bit values: every input bit reaches every output bit (splitmix64's finalizer).
 
     Examples
     --------
     >>> mix(np.array([1, 2], dtype=np.uint64))
-    array([ 6457827717110365317, 10904447008437690353], dtype=uint64)
+    array([ 6238072747940578789, 15839785061582574730], dtype=uint64)
     """
     mixed = values ^ (values >> np.uint64(30))
     mixed *= np.uint64(0xBF58476D1CE4E5B9)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
+from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.base import gram
 from kgnn.kernels.colors import Colors, colors, resolve_start
 from kgnn.kernels.subtrees import subtree
@@ -108,16 +109,18 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> WeisfeilerLehman:
         """Keep the colors of these graphs as columns."""
-        self._fit(graphs)
+        self._fit(as_dataset(graphs))
         return self
 
     def fit_transform(self, graphs: GraphDataset, y: Any = None) -> sparse.csr_array:
         """Keep the colors of these graphs as columns and return the features."""
+        graphs = as_dataset(graphs)
         return self._matrix(self._fit(graphs), len(graphs))
 
     def transform(self, graphs: GraphDataset) -> sparse.csr_array:
         """Return the features of graphs as a CSR matrix, ``(n_graphs, n_features)``."""
         check_is_fitted(self, "vocabulary_")
+        graphs = as_dataset(graphs)
         return self._matrix(self._count(graphs, self.start_), len(graphs))
 
     def gram(self, graphs: GraphDataset, others: GraphDataset | None = None) -> Floats:

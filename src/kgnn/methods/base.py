@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kgnn.errors import GraphDataError, ParameterError
+from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
 from kgnn.methods.parameters import check, parameters
@@ -113,6 +114,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         )
         if task.n_classes > 1:
             self._fit(task)
+        else:
+            warnings.warn(
+                f"All labeled graphs are of one class, {self.classes_.tolist()[0]!r}, which is "
+                "then certain. If -1 is a class of yours, use other labels: -1 means unlabeled.",
+                KgnnWarning,
+                stacklevel=2,
+            )
         return self
 
     def predict_proba(self, X: Graphs) -> Floats:
@@ -127,6 +135,15 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """Return the most probable label of each graph."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
+
+    def score(self, X: Graphs, y: ArrayLike | None = None, sample_weight: Any = None) -> float:
+        """Return the accuracy on graphs; ``y`` defaults to the dataset's targets, as in `fit`."""
+        graphs = as_dataset(X)
+        labels = _labels_of(graphs, y)
+        if any(label is None for label in labels):
+            raise GraphDataError("a score needs the label of every graph; some are missing")
+        right = [a == b for a, b in zip(self.predict(graphs).tolist(), labels, strict=True)]
+        return float(np.average(right, weights=sample_weight))
 
     def _fit(self, task: Task) -> None:
         """Learn from a task with at least two classes; set attributes that end in ``_``."""

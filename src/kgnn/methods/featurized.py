@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Annotated
 
 import numpy as np
@@ -85,9 +86,21 @@ class Member:
 
 
 def margins(svm: SVC, kernel: Floats) -> Floats:
-    """Return one score per class; the largest is the predicted class."""
-    scores = svm.decision_function(kernel)
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else np.asarray(scores)
+    """Return one score per class: its soft votes against each other class.
+
+    A pair of classes votes with ``tanh`` of its margin rather than with its sign alone, so that
+    the scores tell narrow from clear decisions, which counted votes cannot.
+    """
+    n_classes = len(svm.classes_)
+    pairs = svm.decision_function(kernel).reshape(len(kernel), -1)
+    if n_classes == 2:
+        return np.column_stack([-pairs, pairs])
+    scores = np.zeros((len(kernel), n_classes))
+    for pair, (a, b) in enumerate(combinations(range(n_classes), 2)):
+        votes = np.tanh(2 * pairs[:, pair])
+        scores[:, a] += votes
+        scores[:, b] -= votes
+    return scores
 
 
 def _members(
@@ -132,8 +145,7 @@ def _svm(penalty: float, kernel: Floats, targets: Ints) -> SVC:
     machine = SVC(
         C=penalty,
         kernel="precomputed",
-        decision_function_shape="ovr",
-        break_ties=True,
+        decision_function_shape="ovo",
         random_state=0,  # changes no result, yet without it numpy's global generator is drawn from
     )
     return machine.fit(kernel, targets)
