@@ -56,10 +56,7 @@ def gram(features: sparse.csr_array, others: sparse.csr_array | None = None) -> 
     part = sparse.csr_array((data[entries], columns, offsets), shape=(n_rows, n_columns))
     _add(products, part @ part.T)
 
-    single = (frequency == 1)[indices]
-    products[np.diag_indices(n_rows)] += np.bincount(
-        rows[single], weights=data[single] ** 2, minlength=n_rows
-    )
+    np.fill_diagonal(products, np.bincount(rows, weights=data * data, minlength=n_rows))
     return products
 
 

@@ -8,7 +8,6 @@ Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 12, 2011.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import ParameterError
-from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
+from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts, offsets_of, ranges
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.base import gram
 from kgnn.kernels.colors import Colors, colors, resolve_start
+from kgnn.kernels.counting import Level, count_colors
 from kgnn.kernels.subtrees import subtree
 
 COUNTS: dict[str, Callable[[Floats], Floats]] = {
@@ -32,16 +32,6 @@ COUNTS: dict[str, Callable[[Floats], Floats]] = {
 }
 NORMALIZE = (None, "graph", "level")
 UNSEEN = ("drop", "count")
-
-
-@dataclass
-class _Level:
-    """The colors of one depth, and how often each graph has each of them."""
-
-    colors: Colors  # (n_colors,) sorted
-    graphs: ShortInts  # (n_entries,)
-    columns: ShortInts  # (n_entries,) positions in colors
-    counts: Floats  # (n_entries,)
 
 
 class WeisfeilerLehman(TransformerMixin, BaseEstimator):
@@ -115,13 +105,13 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     def fit_transform(self, graphs: GraphDataset, y: Any = None) -> sparse.csr_array:
         """Keep the colors of these graphs as columns and return the features."""
         graphs = as_dataset(graphs)
-        return self._matrix(self._fit(graphs), len(graphs))
+        return self._matrix(self._fit(graphs))
 
     def transform(self, graphs: GraphDataset) -> sparse.csr_array:
         """Return the features of graphs as a CSR matrix, ``(n_graphs, n_features)``."""
         check_is_fitted(self, "vocabulary_")
         graphs = as_dataset(graphs)
-        return self._matrix(self._count(graphs, self.start_), len(graphs))
+        return self._matrix(self._count(graphs))
 
     def gram(self, graphs: GraphDataset, others: GraphDataset | None = None) -> Floats:
         """Return kernel values between graphs, over the colors in the vocabulary."""
@@ -154,10 +144,10 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
 
     # -- inside -----------------------------------------------------------------------------------
 
-    def _fit(self, graphs: GraphDataset) -> list[_Level]:
+    def _fit(self, graphs: GraphDataset) -> list[Level]:
         self._validate()
         self.start_ = resolve_start(graphs, self.start)
-        levels = self._count(graphs, self.start_)
+        levels = self._count(graphs)
         self.vocabulary_ = [self._frequent(level) for level in levels]
         extra = int(self.unseen == "count")
         ends = np.cumsum([len(v) + extra for v in self.vocabulary_]).tolist()
@@ -165,48 +155,49 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         self.n_features_out_ = ends[-1]
         return levels
 
-    def _frequent(self, level: _Level) -> Colors:
+    def _frequent(self, level: Level) -> Colors:
         if self.min_df <= 1:
             return level.colors
         frequency = np.bincount(level.columns, minlength=len(level.colors))
         return level.colors[frequency >= self.min_df]
 
-    def _count(self, graphs: GraphDataset, start: str) -> list[_Level]:
-        found = colors(graphs, self.iterations, start=start, edge_labels=self.edge_labels)
-        return [_count_level(graphs, at_depth) for at_depth in found]
+    def _count(self, graphs: GraphDataset) -> list[Level]:
+        return count_colors(
+            graphs, self.iterations, start=self.start_, edge_labels=self.edge_labels
+        )
 
-    def _matrix(self, levels: list[_Level], n_graphs: int) -> sparse.csr_array:
+    def _matrix(self, levels: list[Level]) -> sparse.csr_array:
         """Put the levels side by side, with counts transformed and rows scaled."""
         values = [COUNTS[self.counts](level.counts) for level in levels]
-        scales = self._scales(levels, values, n_graphs)
-        rows, columns, data = [], [], []
-        for depth, (level, value) in enumerate(zip(levels, values, strict=True)):
-            block, vocabulary = self.levels_[depth], self.vocabulary_[depth]
-            column, known = _positions(vocabulary, level.colors)
-            target = (column + block.start)[level.columns]
-            if scales is not None:
-                value = value * scales[depth][level.graphs]
-            if not known.all():
-                seen = known[level.columns]
-                if self.unseen == "count":
-                    target[~seen] = block.stop - 1
-                else:
-                    target, value = target[seen], value[seen]
-                    level = _Level(level.colors, level.graphs[seen], level.columns, level.counts)
-            rows.append(level.graphs)
-            columns.append(target)
-            data.append(value)
-        entries = (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns)))
-        return sparse.coo_array(entries, shape=(n_graphs, self.n_features_out_)).tocsr()
+        lengths = [np.diff(level.offsets) for level in levels]
+        if self.normalize is not None:
+            scales = self._scales(levels, values)
+            values = [v * np.repeat(s, n) for v, s, n in zip(values, scales, lengths, strict=True)]
+        columns = [self._columns(depth, level) for depth, level in enumerate(levels)]
+        matrix = side_by_side(columns, values, lengths, self.n_features_out_)
+        if any((column < 0).any() for column in columns):
+            matrix = _without_negative_columns(matrix)
+        if self.unseen == "count":
+            matrix.sum_duplicates()
+        return matrix
 
-    def _scales(
-        self, levels: list[_Level], values: list[Floats], n_graphs: int
-    ) -> list[Floats] | None:
+    def _columns(self, depth: int, level: Level) -> ShortInts:
+        """Return the column of each entry; −1 for a color that is dropped."""
+        block, vocabulary = self.levels_[depth], self.vocabulary_[depth]
+        if vocabulary is level.colors:
+            return level.columns + np.int32(block.start)
+        position = np.searchsorted(vocabulary, level.colors)
+        known = np.zeros(len(level.colors), dtype=np.bool_)
+        inside = position < len(vocabulary)
+        known[inside] = vocabulary[position[inside]] == level.colors[inside]
+        other = block.stop - 1 if self.unseen == "count" else -1
+        return np.where(known, position + block.start, other).astype(np.int32)[level.columns]
+
+    def _scales(self, levels: list[Level], values: list[Floats]) -> list[Floats]:
         """Return one factor per graph and depth that makes rows, or their blocks, length 1."""
-        if self.normalize is None:
-            return None
+        n_graphs = len(levels[0].offsets) - 1
         squares = [
-            np.bincount(level.graphs, weights=value**2, minlength=n_graphs)
+            np.bincount(level.rows, weights=value**2, minlength=n_graphs)
             for level, value in zip(levels, values, strict=True)
         ]
         if self.normalize == "graph":
@@ -243,32 +234,23 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
             )
 
 
-def _count_level(graphs: GraphDataset, at_depth: Colors) -> _Level:
-    """Count colors per graph with a single sort.
-
-    Sorted by color, the nodes become entries (graph, column) in column order; turning them into
-    rows is a counting sort that keeps that order, so that equal entries end up side by side.
-    """
-    order = np.argsort(at_depth)
-    ordered = at_depth[order]
-    is_new = np.empty(len(ordered), dtype=np.bool_)
-    is_new[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
-    column = np.cumsum(is_new, dtype=np.int32)
-    column -= 1
-    vocabulary = ordered[is_new]
-    entries = (np.ones(len(order)), (graphs.node_graphs[order], column))
-    counted = sparse.coo_array(entries, shape=(len(graphs), len(vocabulary))).tocsr()
-    rows = np.repeat(np.arange(len(graphs), dtype=np.int32), np.diff(counted.indptr))
-    return _Level(vocabulary, rows, counted.indices, counted.data)
+def side_by_side(
+    columns: list[ShortInts], values: list[Floats], lengths: list[Ints], n_columns: int
+) -> sparse.csr_array:
+    """Join matrices, each given by the columns, values and lengths of its rows, row by row."""
+    offsets = offsets_of(np.sum(lengths, axis=0))
+    indices = np.empty(offsets[-1], dtype=np.int32)
+    data = np.empty(offsets[-1])
+    begin = offsets[:-1].copy()
+    for column, value, length in zip(columns, values, lengths, strict=True):
+        place = ranges(begin, length)
+        indices[place] = column
+        data[place] = value
+        begin += length
+    return sparse.csr_array((data, indices, offsets), shape=(len(offsets) - 1, n_columns))
 
 
-def _positions(vocabulary: Colors, wanted: Colors) -> tuple[ShortInts, NDArray[np.bool_]]:
-    """Return where each wanted color stands in a sorted vocabulary, and whether it does."""
-    if vocabulary is wanted:
-        return np.arange(len(wanted), dtype=np.int32), np.ones(len(wanted), dtype=np.bool_)
-    position = np.searchsorted(vocabulary, wanted).astype(np.int32)
-    if len(vocabulary) == 0:
-        return position, np.zeros(len(wanted), dtype=np.bool_)
-    known = vocabulary[np.minimum(position, len(vocabulary) - 1)] == wanted
-    return position, known
+def _without_negative_columns(matrix: sparse.csr_array) -> sparse.csr_array:
+    kept = matrix.indices >= 0
+    offsets = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], offsets), shape=matrix.shape)
