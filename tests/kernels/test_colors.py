@@ -123,7 +123,7 @@ def test_neighbor_sums_do_not_depend_on_the_chunk(monkeypatch, chunk):
     expected = np.zeros(graphs.n_nodes, dtype=np.uint64)
     sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
     np.add.at(expected, sources, values[graphs.neighbors])
-    monkeypatch.setattr(colors_module, "_CHUNK", chunk)
+    monkeypatch.setattr(colors_module, "CHUNK", chunk)
     assert (neighbor_sums(graphs, values) == expected).all()
 
 

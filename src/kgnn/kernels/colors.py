@@ -27,7 +27,7 @@ Colors = NDArray[np.uint64]
 
 STARTS = ("auto", "labels", "degree", "constant")
 # Arcs summed at a time: their colors fit into the second-level cache.
-_CHUNK = 1 << 17
+CHUNK = 1 << 17
 
 # Domains of the hash: a node labeled "3", a node of degree 3 and an edge labeled "3" must differ.
 _DEGREE = np.uint64(0xD1B54A32D192ED03)
@@ -96,10 +96,8 @@ def neighbor_sums(graphs: GraphDataset, values: Colors, arc_colors: Colors | Non
     """
     sums = np.zeros(graphs.n_nodes, dtype=np.uint64)
     offsets = graphs.arc_offsets
-    ones = np.ones(min(_CHUNK + int(graphs.degrees.max(initial=0)), graphs.n_arcs), dtype=np.uint64)
-    cuts = np.searchsorted(offsets, np.arange(0, graphs.n_arcs + _CHUNK, _CHUNK))
-    cuts[-1] = graphs.n_nodes
-    for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+    ones = np.ones(min(CHUNK + int(graphs.degrees.max(initial=0)), graphs.n_arcs), dtype=np.uint64)
+    for first, last in row_chunks(graphs, CHUNK):
         begin, end = offsets[first], offsets[last]
         if begin == end:
             continue
@@ -115,6 +113,13 @@ def neighbor_sums(graphs: GraphDataset, values: Colors, arc_colors: Colors | Non
             )
             sums[first:last] = matrix @ values
     return sums
+
+
+def row_chunks(graphs: GraphDataset, n_arcs: int) -> list[tuple[int, int]]:
+    """Cut the nodes into runs ``first:last`` that have about so many arcs each."""
+    cuts = np.searchsorted(graphs.arc_offsets, np.arange(0, graphs.n_arcs + n_arcs, n_arcs))
+    cuts[-1] = graphs.n_nodes
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
 
 def colors(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
-from kgnn.kernels.colors import Colors, colors
+from kgnn.kernels.colors import Colors
 
 # Nodes counted at a time. Colors are content hashes, so that pieces can be counted apart; joining
 # them costs a sort, which pays from a few pieces on.
@@ -47,15 +47,11 @@ class Level:
 
 
 def count_colors(
-    graphs: GraphDataset, iterations: int, *, start: str, edge_labels: bool
+    graphs: GraphDataset, colorings: Callable[[GraphDataset], Iterable[Colors]]
 ) -> list[Level]:
-    """Return the levels of depths 0 to ``iterations``."""
+    """Count every coloring that ``colorings`` gives for a piece of the graphs."""
     pieces = [
-        [
-            _count(piece, at_depth)
-            for at_depth in colors(piece, iterations, start=start, edge_labels=edge_labels)
-        ]
-        for piece in _pieces(graphs)
+        [_count(piece, coloring) for coloring in colorings(piece)] for piece in _pieces(graphs)
     ]
     return [_joined(list(levels)) for levels in zip(*pieces, strict=True)]
 

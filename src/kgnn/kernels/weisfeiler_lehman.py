@@ -7,7 +7,8 @@ Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 12, 2011.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts, offsets_of, ranges
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.base import gram
+from kgnn.kernels.coarse import coarse_colors
 from kgnn.kernels.colors import Colors, colors, resolve_start
 from kgnn.kernels.counting import Level, count_colors
 from kgnn.kernels.subtrees import subtree
@@ -30,7 +32,7 @@ COUNTS: dict[str, Callable[[Floats], Floats]] = {
     "sqrt": np.sqrt,
     "binary": np.ones_like,
 }
-NORMALIZE = (None, "graph", "level")
+NORMALIZE = (None, "graph", "level", "dataset")
 UNSEEN = ("drop", "count")
 
 
@@ -48,14 +50,17 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         What a node looks like at depth 0; ``auto`` takes labels where there are any, else degrees.
     edge_labels : bool
         Whether edges of different labels make a difference.
+    coarse : tuple of float
+        Widths of coarse colors to count as well, three levels each; see `kgnn.kernels.coarse`.
     min_df : int
         Keep the colors that occur in at least so many of the graphs given to `fit`.
     counts : {"raw", "log", "sqrt", "binary"}
         What becomes of a count.
-    normalize : {None, "graph", "level"}
-        Scale rows to length 1, as a whole or the columns of each depth by themselves. Colors
-        outside the vocabulary count in the length: the result is the normalized kernel also for
-        graphs that `fit` did not see.
+    normalize : {None, "graph", "level", "dataset"}
+        Scale rows to length 1, as a whole or the columns of each level by themselves; or each
+        level by one factor for all graphs, so that levels weigh alike and large graphs stay large
+        (``dataset``). Colors outside the vocabulary count in the length: the result is the
+        normalized kernel also for graphs that `fit` did not see.
     unseen : {"drop", "count"}
         With ``count``, one more column per depth holds the number of nodes whose color is not in
         the vocabulary.
@@ -63,9 +68,11 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     vocabulary_ : list of (n_colors,) uint64
-        Colors of each depth, sorted.
+        Colors of each level, sorted; exact levels by depth, then coarse ones.
     levels_ : list of slice
-        Columns of each depth.
+        Columns of each level.
+    scales_ : list of float
+        Factor of each level, with ``normalize="dataset"``.
     start_ : str
         What ``auto`` turned out to be.
 
@@ -84,6 +91,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         *,
         start: str = "auto",
         edge_labels: bool = False,
+        coarse: tuple[float, ...] = (),
         min_df: int = 1,
         counts: str = "raw",
         normalize: str | None = None,
@@ -92,6 +100,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         self.iterations = iterations
         self.start = start
         self.edge_labels = edge_labels
+        self.coarse = coarse
         self.min_df = min_df
         self.counts = counts
         self.normalize = normalize
@@ -111,7 +120,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         """Return the features of graphs as a CSR matrix, ``(n_graphs, n_features)``."""
         check_is_fitted(self, "vocabulary_")
         graphs = as_dataset(graphs)
-        return self._matrix(self._count(graphs))
+        return self._matrix(count_colors(graphs, self._colorings))
 
     def gram(self, graphs: GraphDataset, others: GraphDataset | None = None) -> Floats:
         """Return kernel values between graphs, over the colors in the vocabulary."""
@@ -120,9 +129,9 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
 
     def occurrences(self, feature: int, graphs: GraphDataset) -> Ints:
         """Return the nodes, numbered over all graphs, whose color is a given column."""
-        depth, color = self._color_of(feature)
-        at_depth = list(colors(graphs, depth, start=self.start_, edge_labels=self.edge_labels))[-1]
-        return np.flatnonzero(at_depth == color)
+        level, color = self._color_of(feature)
+        coloring = next(islice(self._colorings(graphs), level, None))
+        return np.flatnonzero(coloring == color)
 
     def describe(self, feature: int, graphs: GraphDataset) -> str:
         """Write out the rooted subtree behind a column, from a node of ``graphs`` that has it."""
@@ -130,6 +139,8 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         if len(nodes) == 0:
             raise ParameterError(f"no node of '{graphs.name}' has the color of feature {feature}")
         depth, _ = self._color_of(feature)
+        if depth > self.iterations:
+            raise ParameterError(f"feature {feature} is a coarse color, which has no one subtree")
         node = int(nodes[0])
         return subtree(graphs, node, depth, start=self.start_, edge_labels=self.edge_labels)
 
@@ -147,13 +158,19 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     def _fit(self, graphs: GraphDataset) -> list[Level]:
         self._validate()
         self.start_ = resolve_start(graphs, self.start)
-        levels = self._count(graphs)
+        levels = count_colors(graphs, self._colorings)
         self.vocabulary_ = [self._frequent(level) for level in levels]
         extra = int(self.unseen == "count")
         ends = np.cumsum([len(v) + extra for v in self.vocabulary_]).tolist()
         self.levels_ = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         self.n_features_out_ = ends[-1]
+        self.scales_ = [self._scale(level, max(1, len(graphs))) for level in levels]
         return levels
+
+    def _scale(self, level: Level, n_graphs: int) -> float:
+        """Return the factor that makes the mean squared length of a level's rows 1."""
+        square = float((COUNTS[self.counts](level.counts) ** 2).sum())
+        return float(np.sqrt(n_graphs / square)) if square > 0 else 1.0
 
     def _frequent(self, level: Level) -> Colors:
         if self.min_df <= 1:
@@ -161,16 +178,19 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         frequency = np.bincount(level.columns, minlength=len(level.colors))
         return level.colors[frequency >= self.min_df]
 
-    def _count(self, graphs: GraphDataset) -> list[Level]:
-        return count_colors(
-            graphs, self.iterations, start=self.start_, edge_labels=self.edge_labels
-        )
+    def _colorings(self, graphs: GraphDataset) -> Iterator[Colors]:
+        """Yield the colors of every level: the exact ones by depth, then the coarse ones."""
+        yield from colors(graphs, self.iterations, start=self.start_, edge_labels=self.edge_labels)
+        for width in self.coarse:
+            yield from coarse_colors(graphs, width)
 
     def _matrix(self, levels: list[Level]) -> sparse.csr_array:
         """Put the levels side by side, with counts transformed and rows scaled."""
         values = [COUNTS[self.counts](level.counts) for level in levels]
         lengths = [np.diff(level.offsets) for level in levels]
-        if self.normalize is not None:
+        if self.normalize == "dataset":
+            values = [value * scale for value, scale in zip(values, self.scales_, strict=True)]
+        elif self.normalize is not None:
             scales = self._scales(levels, values)
             values = [v * np.repeat(s, n) for v, s, n in zip(values, scales, lengths, strict=True)]
         columns = [self._columns(depth, level) for depth, level in enumerate(levels)]
