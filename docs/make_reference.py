@@ -26,7 +26,7 @@ _GROUPS = {
         "to_pyg",
     ),
     "Graphs": ("GraphDataset", "Graph"),
-    "Methods": ("make", "WL", "GNNSup"),
+    "Methods": ("make", "KGNN", "GNNSup", "WL"),
     "Features": ("WeisfeilerLehman",),
     "Errors and warnings": ("KgnnError", "KgnnWarning"),
 }

@@ -120,6 +120,7 @@ def test_the_public_names_are_pinned():
         "GNNSup",
         "Graph",
         "GraphDataset",
+        "KGNN",
         "KgnnError",
         "KgnnWarning",
         "WL",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kgnn.graphs.smiles import from_smiles
     from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
     from kgnn.methods.gnn_sup import GNNSup
+    from kgnn.methods.kgnn import KGNN
     from kgnn.methods.registry import make
     from kgnn.methods.wl import WL
 
@@ -23,6 +24,7 @@ _PUBLIC = {
     "GNNSup": "kgnn.methods.gnn_sup",
     "Graph": "kgnn.graphs.graph",
     "GraphDataset": "kgnn.graphs.graph",
+    "KGNN": "kgnn.methods.kgnn",
     "KgnnError": "kgnn.errors",
     "KgnnWarning": "kgnn.errors",
     "WL": "kgnn.methods.wl",
@@ -40,6 +42,7 @@ __all__ = [
     "GNNSup",
     "Graph",
     "GraphDataset",
+    "KGNN",
     "KgnnError",
     "KgnnWarning",
     "WL",

@@ -13,7 +13,7 @@ def test_methods_are_made_by_name_in_any_case():
 
 def test_unknown_names_suggest_the_nearest():
     with pytest.raises(
-        UnknownNameError, match=r"There is no method 'gnnsup'\. Did you mean gnn-sup\?"
+        UnknownNameError, match=r"There is no method 'gnnsup'\. Did you mean gnn-sup"
     ):
         make("gnnsup")
     with pytest.raises(UnknownNameError, match="Did you mean iterations"):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgnn.graphs.graph import GraphDataset
     from kgnn.methods.base import GraphClassifier
 
-_METHODS = ("wl", "gnn-sup")
+_METHODS = ("wl", "gnn-sup", "kgnn")
 _SHOWN = 10
 
 

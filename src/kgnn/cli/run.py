@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -47,6 +49,9 @@ def run(
                 seed=seed,
             ):
                 results.append(result)
+                if not as_json:
+                    for line in _rounds_in_words(asdict(result)):
+                        err().print(line, highlight=False)
                 bars.advance(waiting)
     evaluation = Evaluation(method.lower(), graphs.name, protocol, labels, tuple(results))
     summary = evaluation.summary()
@@ -80,6 +85,15 @@ def _as_table(summary: dict[str, Any]) -> Table:
         "mean", "", "", f"{summary['mean']:.1f} ± {summary['std']:.1f}", f"{summary['seconds']:.1f}"
     )
     return grid
+
+
+def _rounds_in_words(split: dict[str, Any]) -> Iterator[str]:
+    """Tell the course of co-training, one line per round."""
+    for number, each in enumerate(split["rounds"]):
+        right = "" if each["precision"] is None else f", {each['precision']:.1f} % of them right"
+        on_val = ", ".join(f"{k} {v:.1f}" for k, v in each["validation_accuracy"].items())
+        start = f"seed {split['seed']}, round {number}"
+        yield f"{start}: {each['selected']} annotated{right}; VAL {on_val}"
 
 
 def _in_words(summary: dict[str, Any]) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from kgnn.evaluation.metrics import accuracy, mean_and_std
 from kgnn.evaluation.splits import Split, make_split
-from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.methods.base import UNLABELED, GraphClassifier
+from kgnn.training.cotraining import CoTraining
 
 # A seed to a method that has not been fitted.
 Builder = Callable[[int], GraphClassifier]
@@ -31,6 +33,9 @@ class SplitResult:
         Numbers of graphs.
     seconds, cpu_seconds : float
         For fitting and predicting.
+    rounds : list of dict
+        For methods that annotate unlabeled graphs: how many each round was taught, how many of
+        these annotations are right (percent; known to the evaluation alone), accuracy on VAL.
     """
 
     seed: int
@@ -42,6 +47,7 @@ class SplitResult:
     test: int
     seconds: float
     cpu_seconds: float
+    rounds: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,26 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
         test=len(split.test),
         seconds=round(seconds, 3),
         cpu_seconds=round(cpu_seconds, 3),
+        rounds=_rounds(method, dataset.targets[rows]),
     )
+
+
+def _rounds(method: GraphClassifier, truth: Ints) -> list[dict[str, Any]]:
+    """Tell how right the annotations of each round were, which the method cannot know."""
+    course: CoTraining | None = getattr(method, "course_", None)
+    told = []
+    for each in course.rounds if course else []:
+        annotated = np.concatenate([s.rows for s in each.selections])
+        given = np.concatenate([s.targets for s in each.selections])
+        right = float(100 * (truth[annotated] == given).mean()) if len(annotated) else None
+        told.append(
+            {
+                "selected": len(np.unique(annotated)),
+                "precision": right,
+                "validation_accuracy": {k: 100 * v for k, v in each.accuracy.items()},
+            }
+        )
+    return told
 
 
 def evaluate_splits(

@@ -22,7 +22,7 @@ from kgnn.graphs.graph import GraphDataset
 from kgnn.kernels.colors import CHUNK, Colors, mix, name_colors, neighbor_sums, row_chunks
 
 # Fixed-point unit of logarithms.
-_UNIT = 1 << 16
+FIXED_POINT = 1 << 16
 
 
 def coarse_colors(graphs: GraphDataset, width: float) -> Iterator[Colors]:
@@ -41,13 +41,18 @@ def coarse_colors(graphs: GraphDataset, width: float) -> Iterator[Colors]:
     >>> [len(np.unique(level)) for level in coarse_colors(ring, 0.5)]
     [1, 1, 1]
     """
-    step = max(1, round(width * _UNIT))
-    degree = np.rint(np.log2(1.0 + graphs.degrees) * _UNIT).astype(np.uint64)
-    mean = _neighbor_mean(graphs, degree)
+    step = max(1, round(width * FIXED_POINT))
+    degree = log_degrees(graphs)
+    mean = neighbor_mean(graphs, degree)
     start = _combined(_label_colors(graphs), degree // step, np.uint64(step))
     yield start
-    yield _combined(start, mean // step, _neighbor_max(graphs, degree) // step)
-    yield _combined(start, mean // step, _neighbor_mean(graphs, mean) // step, np.uint64(1))
+    yield _combined(start, mean // step, neighbor_max(graphs, degree) // step)
+    yield _combined(start, mean // step, neighbor_mean(graphs, mean) // step, np.uint64(1))
+
+
+def log_degrees(graphs: GraphDataset) -> Colors:
+    """Return ``log2(1 + degree)`` of every node, in fixed point."""
+    return np.rint(np.log2(1.0 + graphs.degrees) * FIXED_POINT).astype(np.uint64)
 
 
 def _label_colors(graphs: GraphDataset) -> Colors:
@@ -64,12 +69,12 @@ def _combined(*parts: Colors | np.uint64) -> Colors:
     return color
 
 
-def _neighbor_mean(graphs: GraphDataset, values: Colors) -> Colors:
-    """Mean over neighbors, rounded down; 0 without neighbors."""
+def neighbor_mean(graphs: GraphDataset, values: Colors) -> Colors:
+    """Return the mean over the neighbors, rounded down; 0 without neighbors."""
     return neighbor_sums(graphs, values) // np.maximum(graphs.degrees, 1).astype(np.uint64)
 
 
-def _neighbor_max(graphs: GraphDataset, values: NDArray[np.uint64]) -> Colors:
+def neighbor_max(graphs: GraphDataset, values: NDArray[np.uint64]) -> Colors:
     """Return the largest value among the neighbors; 0 without neighbors."""
     largest = np.zeros(graphs.n_nodes, dtype=np.uint64)
     for first, last in row_chunks(graphs, CHUNK):

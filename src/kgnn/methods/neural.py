@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from scipy.special import softmax
 
-from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.methods.base import GraphClassifier, Task
 from kgnn.methods.parameters import Bounds, Count, NonNegative, parameters
-from kgnn.nn.batch import Batches, NodeFeatures
 from kgnn.nn.gin import GIN, Readout
-from kgnn.seeds import generator, seeded_torch
-from kgnn.training.batch_statistics import settle
-from kgnn.training.calibration import Calibration, calibrate
-from kgnn.training.loop import History, train
-
-# Nodes in one forward pass without gradients: bounds the memory of predictions.
-_NODES_PER_PASS = 100_000
+from kgnn.training.networks import Examples, GraphNetwork, Optimizing, one_hot
 
 
 @parameters
@@ -46,12 +37,10 @@ class NeuralClassifier(GraphClassifier):
 
     Attributes
     ----------
-    gnn_ : GIN
-    node_features_ : NodeFeatures
-        What the nodes of the training graphs have.
+    gnn_ : GraphNetwork
+        The trained network.
     history_ : History
-    sharpness_ : float
-        Factor that calibrates the logits, found on VAL; 1 without VAL.
+        Loss and VAL likelihood by epoch.
     """
 
     width: Count = 64
@@ -67,69 +56,33 @@ class NeuralClassifier(GraphClassifier):
     use_attributes: bool = False
 
     def _fit(self, task: Task) -> None:
-        self.node_features_ = NodeFeatures.of(task.graphs, self.use_attributes)
-        with seeded_torch(task.seed, "gnn"):
-            self.gnn_ = self._build_gnn(task)
-            self.history_ = self._train_gnn(task)
-        self.sharpness_ = self._calibration(self.gnn_, task).sharpness if task.validation else 1.0
+        self.gnn_ = self._gnn(task)
+        targets = one_hot(task.targets, task.n_classes)
+        validation = None
+        if task.validation is not None:
+            validation = (self.gnn_.prepare(task.validation[0]), task.validation[1])
+        self.gnn_.fit(Examples(task.labeled, targets), validation, task.seed)
+        self.history_ = self.gnn_.fitted.history
 
-    def _build_gnn(self, task: Task) -> GIN:
-        return GIN(
-            self.node_features_.width,
-            task.n_classes,
-            width=self.width,
-            layers=self.layers,
-            dropout=self.dropout,
-            readout=self.readout,
+    def _gnn(self, task: Task) -> GraphNetwork:
+        def build(n_features: int) -> GIN:
+            return GIN(
+                n_features,
+                task.n_classes,
+                width=self.width,
+                layers=self.layers,
+                dropout=self.dropout,
+                readout=self.readout,
+            )
+
+        return GraphNetwork(
+            task.graphs, build, self._optimizing(), use_attributes=self.use_attributes
         )
 
-    def _train_gnn(self, task: Task) -> History:
-        graphs = Batches(task.graphs, self.node_features_)
-        labeled = task.graphs[task.labeled]
-        targets = torch.from_numpy(task.targets)
-
-        def labeled_loss(rows: Ints) -> Tensor:
-            return torch.nn.functional.cross_entropy(self.gnn_(graphs[rows]), targets[rows])
-
-        def likelihood(gnn: nn.Module) -> float:
-            return self._calibration(gnn, task).log_likelihood
-
-        return train(
-            self.gnn_,
-            labeled_loss,
-            task.labeled,
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            averaging=self.averaging,
-            rng=generator(task.seed, "batches"),
-            finish=lambda gnn: settle(gnn, lambda each: self._outputs(each, labeled)),
-            score=likelihood if task.validation else None,
+    def _optimizing(self) -> Optimizing:
+        return Optimizing(
+            self.epochs, self.batch_size, self.learning_rate, self.weight_decay, self.averaging
         )
-
-    def _calibration(self, gnn: nn.Module, task: Task) -> Calibration:
-        """Judge a network by its calibrated likelihood on VAL.
-
-        Accuracy is noise on a hundred graphs, and the plain likelihood prefers networks that have
-        hardly been trained, for the others are overconfident.
-        """
-        assert task.validation is not None
-        graphs, targets = task.validation
-        return calibrate(self._outputs(gnn, graphs).double().numpy(), targets)
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
-        self.gnn_.eval()
-        logits = self._outputs(self.gnn_, graphs).double() * self.sharpness_
-        return np.asarray(logits.softmax(dim=1).numpy())
-
-    @torch.no_grad()
-    def _outputs(self, gnn: nn.Module, graphs: GraphDataset) -> Tensor:
-        batches = Batches(graphs, self.node_features_)
-        return torch.cat([gnn(batches[rows]) for rows in passes(graphs)])
-
-
-def passes(graphs: GraphDataset) -> Iterator[Ints]:
-    """Cut a dataset into runs of rows that hold a bounded number of nodes each."""
-    run = graphs.node_offsets[:-1] // _NODES_PER_PASS
-    yield from np.split(np.arange(len(graphs)), np.flatnonzero(np.diff(run)) + 1)
+        return np.asarray(softmax(self.gnn_.logits(self.gnn_.prepare(graphs)), axis=1))

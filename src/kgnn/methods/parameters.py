@@ -96,6 +96,8 @@ def _fits(value: Any, annotation: Any) -> bool:
         return _fits(value, kind) and bounds.low <= value <= bounds.high
     if origin is Literal:
         return value in arguments
+    if annotation == tuple[()]:
+        return value == ()
     if origin is tuple:
         return (
             isinstance(value, tuple)
@@ -117,6 +119,8 @@ def _describe(annotation: Any) -> str:
         return f"{_describe(arguments[0])} {arguments[1]}"
     if origin is Literal:
         return f"one of {', '.join(map(repr, arguments))}"
+    if annotation == tuple[()]:
+        return "()"
     if origin is tuple:
         return f"a tuple of values, each {_describe(arguments[0])}"
     if arguments:

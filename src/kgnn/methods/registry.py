@@ -46,11 +46,53 @@ _ENTRIES = (
         "Shervashidze et al., JMLR 2011",
     ),
     Entry(
+        "ldp",
+        "kgnn.methods.ldp:LDP",
+        "peer",
+        "Degree profiles with a random forest (not in the paper)",
+        "Cai & Wang, 2018",
+    ),
+    Entry(
+        "kgnn",
+        "kgnn.methods.kgnn:KGNN",
+        "kgnn",
+        "Graph neural network and kernel memory network that teach each other",
+        "Ju et al., WSDM 2022",
+    ),
+    Entry(
         "gnn-sup",
         "kgnn.methods.gnn_sup:GNNSup",
         "ablation",
         "The graph isomorphism network p on labeled graphs alone",
         "Xu et al., ICLR 2019; Ju et al., WSDM 2022",
+    ),
+    Entry(
+        "memnn-sup",
+        "kgnn.methods.memnn_sup:MemNNSup",
+        "ablation",
+        "The kernel memory network q on labeled graphs alone",
+        "Ju et al., WSDM 2022",
+    ),
+    Entry(
+        "gnn-self",
+        "kgnn.methods.gnn_self:GNNSelf",
+        "ablation",
+        "The graph isomorphism network p, which teaches itself",
+        "Ju et al., WSDM 2022",
+    ),
+    Entry(
+        "ensemble-self",
+        "kgnn.methods.ensemble_self:EnsembleSelf",
+        "ablation",
+        "p and q as one model, which teaches itself",
+        "Ju et al., WSDM 2022",
+    ),
+    Entry(
+        "kgnn-sep",
+        "kgnn.methods.kgnn_sep:KGNNSep",
+        "ablation",
+        "KGNN without the check that p and q agree",
+        "Ju et al., WSDM 2022",
     ),
 )
 # Other packages add methods with an entry point of this group: name = "module:Class".

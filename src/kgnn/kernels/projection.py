@@ -1,0 +1,58 @@
+"""Sparse features to a few dense coordinates in which distances are nearly the kernel's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+
+
+class Projection:
+    """The leading singular vectors of the features of all training graphs, labeled or not.
+
+    Coordinates are centered and scaled by one factor, to a mean squared length of ``length``.
+
+    Parameters
+    ----------
+    dimensions : int
+        At most so many coordinates; fewer for few graphs.
+    length : float
+    seed : int
+        Of the randomized decomposition.
+
+    Attributes
+    ----------
+    basis : (n_features, n_coordinates) float32
+    center : (n_coordinates,) float32
+    factor : float
+
+    References
+    ----------
+    Halko et al., *Finding structure with randomness*, SIAM Review 53, 2011.
+    """
+
+    def __init__(self, dimensions: int, *, length: float = 1.0, seed: int = 0) -> None:
+        self.dimensions, self.length, self.seed = dimensions, length, seed
+
+    def fit(self, features: sparse.csr_array) -> Projection:
+        """Find the basis."""
+        n_kept = min(self.dimensions, *features.shape)
+        if n_kept < 2:
+            self.basis = np.ones((features.shape[1], 1), dtype=np.float32)
+        else:
+            svd = TruncatedSVD(n_kept, random_state=self.seed).fit(features)
+            self.basis = svd.components_.T.astype(np.float32)
+        self.center, self.factor = np.float32(0), 1.0
+        coordinates = self.transform(features)
+        self.center = coordinates.mean(axis=0)
+        spread = float(((coordinates - self.center) ** 2).sum(axis=1).mean())
+        self.factor = float(np.sqrt(self.length / spread)) if spread > 0 else 1.0
+        return self
+
+    def transform(self, features: sparse.csr_array) -> NDArray[np.float32]:
+        """Return the coordinates of feature rows, ``(n, n_coordinates)``."""
+        coordinates: Any = features.astype(np.float32) @ self.basis
+        return np.asarray((coordinates - self.center) * np.float32(self.factor), dtype=np.float32)

@@ -1,0 +1,35 @@
+"""GNN-Self: the graph neural network teaches itself (§5.3)."""
+
+from __future__ import annotations
+
+from kgnn.graphs.graph import Floats
+from kgnn.methods.base import Task
+from kgnn.methods.kgnn import KGNN
+from kgnn.methods.parameters import parameters
+from kgnn.training.networks import Network
+from kgnn.training.selection import Selection, most_confident
+
+
+@parameters
+class GNNSelf(KGNN):
+    """Self-training: KGNN's rounds with p_θ alone, which annotates for itself.
+
+    See `KGNN` for the parameters; those of the memory network do nothing here.
+
+    References
+    ----------
+    Ju et al., *KGNN*, WSDM 2022, §5.3.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(40)
+    >>> GNNSelf(epochs=5, rounds=1).fit(graphs).predict_proba(graphs[:3]).shape
+    (3, 2)
+    """
+
+    def _networks(self, task: Task) -> list[Network]:
+        return [self._gnn(task)]
+
+    def _select(self, proba: list[Floats], k: int) -> list[Selection]:
+        return [most_confident(proba[0], k, self._quotas())]

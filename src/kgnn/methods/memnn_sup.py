@@ -1,0 +1,34 @@
+"""MemNN-Sup: the memory network on the labeled graphs alone (§5.3)."""
+
+from __future__ import annotations
+
+from kgnn.methods.base import Task
+from kgnn.methods.gnn_self import GNNSelf
+from kgnn.methods.parameters import CountOrZero, parameters
+from kgnn.training.networks import Network
+
+
+@parameters
+class MemNNSup(GNNSelf):
+    """The kernel-based memory network q_φ, trained on labeled graphs.
+
+    Unlabeled graphs lend their features to the projection, as in KGNN, and nothing else, unless
+    ``rounds`` are asked for, in which q_φ then teaches itself. See `KGNN` for the parameters;
+    those of the GIN do nothing here.
+
+    References
+    ----------
+    Ju et al., *KGNN*, WSDM 2022, §5.3.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(40)
+    >>> MemNNSup(epochs=5).fit(graphs).predict_proba(graphs[:3]).shape
+    (3, 2)
+    """
+
+    rounds: CountOrZero = 0
+
+    def _networks(self, task: Task) -> list[Network]:
+        return [self._memory(task)]

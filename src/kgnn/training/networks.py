@@ -1,0 +1,320 @@
+"""Networks that can be trained again and again on rows of one pool of graphs."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.kernels.projection import Projection
+from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.nn.batch import Batches, NodeFeatures
+from kgnn.nn.memory import MemoryNetwork, Rows, SparseRows
+from kgnn.seeds import generator, seeded_torch
+from kgnn.training.batch_statistics import settle
+from kgnn.training.calibration import calibrate
+from kgnn.training.loop import History, train
+
+# Bounds of one forward pass without gradients, so that predictions need bounded memory.
+_NODES_PER_PASS = 100_000
+_ATTENTION_PER_PASS = 1 << 24
+
+Validation = tuple[GraphDataset, Ints]
+
+
+@dataclass(frozen=True)
+class Optimizing:
+    """How the weights of a network are found; see `kgnn.training.loop.train`."""
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    averaging: float
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What a network is taught: labeled rows of the pool, and annotated ones beside them.
+
+    Attributes
+    ----------
+    labeled, annotated : arrays of int64
+        Rows of the pool.
+    targets : (n_pool, n_classes) float32
+        Class probabilities; those of other rows are not read.
+    weight : float
+        Of the annotated rows' mean loss against the labeled rows' mean loss.
+    """
+
+    labeled: Ints
+    targets: Tensor
+    annotated: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    weight: float = 1.0
+
+    @property
+    def rows(self) -> Ints:
+        """All rows, labeled ones first."""
+        return np.concatenate([self.labeled, self.annotated])
+
+
+@dataclass
+class Fitted:
+    """A trained module with all that it needs to answer; never changed afterwards."""
+
+    module: nn.Module
+    history: History
+    sharpness: float = 1.0
+    memory: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    memory_targets: Tensor = field(default_factory=lambda: torch.empty(0))
+
+    def slots_of(self, rows: Ints) -> Tensor:
+        """Return where each row of the pool is in the memory; −1 where it is not."""
+        order = np.argsort(self.memory)
+        place = np.searchsorted(self.memory, rows, sorter=order)
+        slot = order[np.minimum(place, len(order) - 1)]
+        return torch.from_numpy(np.where(self.memory[slot] == rows, slot, -1))
+
+
+class Network(ABC):
+    """Base of both networks: a subclass prepares graphs and runs a module on them.
+
+    Attributes
+    ----------
+    pool : Any
+        The training graphs, prepared.
+    fitted : Fitted
+        What the last `fit` has made.
+    """
+
+    name: str
+    pool: Any
+    fitted: Fitted
+
+    def __init__(self, optimizing: Optimizing) -> None:
+        self.optimizing = optimizing
+
+    @abstractmethod
+    def prepare(self, graphs: GraphDataset) -> Any:
+        """Do once what need not be repeated for each epoch."""
+
+    @abstractmethod
+    def part(self, rows: Ints) -> Any:
+        """Return some of the training graphs, prepared."""
+
+    @abstractmethod
+    def _build(self, examples: Examples) -> nn.Module:
+        """Make a module with random weights."""
+
+    @abstractmethod
+    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        """Return logits of rows of the pool while training."""
+
+    @abstractmethod
+    def _on_all(self, module: nn.Module, prepared: Any, fitted: Fitted) -> Tensor:
+        """Return logits of prepared graphs."""
+
+    def fit(
+        self,
+        examples: Examples,
+        validation: tuple[Any, Ints] | None,
+        seed: int,
+        *,
+        warm_start: bool = False,
+        what: str = "training",
+    ) -> Fitted:
+        """Train on examples; VAL, prepared, chooses the epoch and calibrates."""
+        rng = generator(seed, self.name)
+        with seeded_torch(seed, self.name):
+            module = copy.deepcopy(self.fitted.module) if warm_start else self._build(examples)
+            new = Fitted(module, History(), 1.0, examples.rows, examples.targets[examples.rows])
+            new.history = train(
+                module,
+                lambda rows: self._loss(module, rows, examples, new, rng),
+                examples.labeled,
+                **vars(self.optimizing),
+                rng=rng,
+                finish=lambda each: settle(each, lambda m: self._settle(m, examples, new)),
+                score=None if validation is None else self._score(validation, new),
+                what=what,
+            )
+        if validation is not None:
+            scores = self._outputs(module, validation[0], new)
+            new.sharpness = calibrate(scores, validation[1]).sharpness
+        self.fitted = new
+        return new
+
+    def logits(self, prepared: Any, fitted: Fitted | None = None) -> Floats:
+        """Return calibrated logits, ``(n_graphs, n_classes)``, of the last fit or of another."""
+        fitted = fitted or self.fitted
+        return fitted.sharpness * self._outputs(fitted.module, prepared, fitted)
+
+    def _loss(
+        self,
+        module: nn.Module,
+        rows: Ints,
+        examples: Examples,
+        fitted: Fitted,
+        rng: np.random.Generator,
+    ) -> Tensor:
+        """Return the loss of a batch: labeled rows, and as many annotated ones beside them."""
+        n_more = min(self.optimizing.batch_size, len(examples.annotated))
+        more = rng.choice(examples.annotated, n_more, replace=False) if n_more else rows[:0]
+        every = np.concatenate([rows, more])
+        losses = nn.functional.cross_entropy(
+            self._on_batch(module, every, fitted), examples.targets[every], reduction="none"
+        )
+        value = losses[: len(rows)].mean()
+        return value + examples.weight * losses[len(rows) :].mean() if n_more else value
+
+    def _score(self, validation: tuple[Any, Ints], fitted: Fitted) -> Callable[[nn.Module], float]:
+        """Judge a module by its calibrated likelihood on VAL.
+
+        Accuracy is noise on a hundred graphs, and the plain likelihood prefers networks that have
+        hardly been trained, for the others are overconfident.
+        """
+        return lambda module: (
+            calibrate(self._outputs(module, validation[0], fitted), validation[1]).log_likelihood
+        )
+
+    @torch.no_grad()
+    def _outputs(self, module: nn.Module, prepared: Any, fitted: Fitted) -> Floats:
+        module.eval()
+        return np.asarray(self._on_all(module, prepared, fitted).double().numpy())
+
+    def _settle(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
+        for rows in np.array_split(examples.rows, max(1, len(examples.rows) // 256)):
+            self._on_batch(module, rows, fitted)
+
+
+class GraphNetwork(Network):
+    """p_θ: a graph neural network on the graphs themselves.
+
+    Parameters
+    ----------
+    pool : GraphDataset
+    build : callable
+        Length of a node's vector to a module.
+    optimizing : Optimizing
+    use_attributes : bool
+        Whether continuous node attributes are read.
+    """
+
+    name = "gnn"
+
+    def __init__(
+        self,
+        pool: GraphDataset,
+        build: Callable[[int], nn.Module],
+        optimizing: Optimizing,
+        *,
+        use_attributes: bool = False,
+    ) -> None:
+        super().__init__(optimizing)
+        self.node_features = NodeFeatures.of(pool, use_attributes)
+        self.build = build
+        self.pool = self.prepare(pool)
+
+    def prepare(self, graphs: GraphDataset) -> Batches:
+        """Make graphs ready to be cut into batches."""
+        return Batches(graphs, self.node_features)
+
+    def part(self, rows: Ints) -> Batches:
+        """Return some of the training graphs, prepared."""
+        return self.prepare(self.pool.graphs[rows])
+
+    def _build(self, examples: Examples) -> nn.Module:
+        return self.build(self.node_features.width)
+
+    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        logits: Tensor = module(self.pool[rows])
+        return logits
+
+    def _on_all(self, module: nn.Module, prepared: Batches, fitted: Fitted) -> Tensor:
+        return torch.cat([module(prepared[rows]) for rows in passes(prepared.graphs)])
+
+
+class KernelNetwork(Network):
+    """q_φ: a memory network on kernel features of the graphs.
+
+    Parameters
+    ----------
+    pool : GraphDataset
+        All training graphs; the vocabulary and the projection come from labeled and unlabeled
+        ones, the memory holds those that are taught.
+    build : callable
+        Number of features, and the sharpness to start with, to a module.
+    optimizing : Optimizing
+    features : WeisfeilerLehman
+    projection : Projection or None
+        Without one, the module reads the sparse features themselves.
+    """
+
+    name = "memory"
+
+    def __init__(
+        self,
+        pool: GraphDataset,
+        build: Callable[[int, float], MemoryNetwork],
+        optimizing: Optimizing,
+        *,
+        features: WeisfeilerLehman,
+        projection: Projection | None,
+    ) -> None:
+        super().__init__(optimizing)
+        self.build, self.features = build, features
+        found = features.fit_transform(pool)
+        self.projection = None if projection is None else projection.fit(found)
+        self.pool = self._rows(found)
+
+    def prepare(self, graphs: GraphDataset) -> Rows:
+        """Compute the features of graphs."""
+        return self._rows(self.features.transform(graphs))
+
+    def _rows(self, found: sparse.csr_array) -> Rows:
+        if self.projection is None:
+            return SparseRows.of(found)
+        return torch.from_numpy(self.projection.transform(found))
+
+    def part(self, rows: Ints) -> Rows:
+        """Return some of the training graphs, prepared."""
+        part: Rows = self.pool[torch.from_numpy(rows)]
+        return part
+
+    def _build(self, examples: Examples) -> nn.Module:
+        if self.projection is None:
+            return self.build(self.features.n_features_out_, 1.0)
+        distances = torch.pdist(self.pool[examples.labeled]) ** 2
+        typical = float(distances.median()) if len(distances) else 1.0
+        # Neighbors at half the typical distance weigh some seven times those at the whole.
+        return self.build(self.pool.shape[1], 4.0 / max(typical, 1e-6))
+
+    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        memory, own = self.part(fitted.memory), fitted.slots_of(rows)
+        logits: Tensor = module(self.part(rows), memory, fitted.memory_targets, own)
+        return logits
+
+    def _on_all(self, module: nn.Module, prepared: Rows, fitted: Fitted) -> Tensor:
+        memory = self.part(fitted.memory)
+        size = max(1, _ATTENTION_PER_PASS // max(1, len(memory)))
+        parts = torch.arange(len(prepared)).split(size)
+        return torch.cat([module(prepared[p], memory, fitted.memory_targets) for p in parts])
+
+
+def one_hot(targets: Ints, n_classes: int) -> Tensor:
+    """Return class probabilities of known classes; rows of unknown ones mean nothing."""
+    return nn.functional.one_hot(torch.from_numpy(np.maximum(targets, 0)), n_classes).float()
+
+
+def passes(graphs: GraphDataset) -> Iterator[Ints]:
+    """Cut a dataset into runs of rows that hold a bounded number of nodes each."""
+    run = graphs.node_offsets[:-1] // _NODES_PER_PASS
+    yield from np.split(np.arange(len(graphs)), np.flatnonzero(np.diff(run)) + 1)

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+import torch
+
+from kgnn.graphs.toy import planted_motifs, random_graphs
+from kgnn.kernels.projection import Projection
+from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.nn.gin import GIN
+from kgnn.nn.memory import MemoryNetwork
+from kgnn.training import networks
+from kgnn.training.loop import History
+from kgnn.training.networks import (
+    Examples,
+    Fitted,
+    GraphNetwork,
+    KernelNetwork,
+    Optimizing,
+    one_hot,
+    passes,
+)
+
+GRAPHS = planted_motifs(30, n_nodes=10)
+FAST = Optimizing(epochs=3, batch_size=8, learning_rate=0.01, weight_decay=0.0, averaging=0.5)
+
+
+def both_networks(pool=GRAPHS, dimensions=8):
+    return [
+        GraphNetwork(pool, lambda n: GIN(n, 2, width=8), FAST),
+        KernelNetwork(
+            pool,
+            lambda n, s: MemoryNetwork(n, 2, width=8, sharpness=s, identity=dimensions is not None),
+            FAST,
+            features=WeisfeilerLehman(1, normalize="dataset"),
+            projection=None if dimensions is None else Projection(dimensions),
+        ),
+    ]
+
+
+def test_passes_cover_all_rows_in_order_within_the_bound(monkeypatch):
+    graphs = random_graphs(50, n_nodes=20)
+    monkeypatch.setattr(networks, "_NODES_PER_PASS", 100)
+    parts = list(passes(graphs))
+    assert np.concatenate(parts).tolist() == list(range(50))
+    assert max(graphs.graph_sizes[rows].sum() for rows in parts) <= 120
+
+
+def test_slots_are_found_for_rows_in_memory_and_only_for_them():
+    fitted = Fitted(None, History(), memory=np.array([7, 2, 9]))
+    assert fitted.slots_of(np.array([9, 1, 7, 2])).tolist() == [2, -1, 0, 1]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_is_prepared_once_equals_what_is_prepared_anew(which):
+    network = both_networks()[which]
+    network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
+    rows = np.array([3, 20, 25])
+    anew = network.logits(network.prepare(GRAPHS[rows]))
+    np.testing.assert_allclose(network.logits(network.part(rows)), anew, atol=1e-5)
+
+
+def test_small_passes_give_the_same_predictions(monkeypatch):
+    for network in both_networks():
+        network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
+        whole = network.logits(network.prepare(GRAPHS))
+        monkeypatch.setattr(networks, "_NODES_PER_PASS", 30)
+        monkeypatch.setattr(networks, "_ATTENTION_PER_PASS", 50)
+        np.testing.assert_allclose(network.logits(network.prepare(GRAPHS)), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("dimensions", [8, None])
+def test_annotated_graphs_are_taught_with_their_weight(dimensions):
+    targets = one_hot(GRAPHS.targets, 2)
+    for network in both_networks(dimensions=dimensions):
+        examples = Examples(np.arange(8), targets, np.arange(8, 20), weight=0.0)
+        rng = np.random.default_rng(0)
+        network.fit(examples, None, seed=0)
+        module, fitted = network.fitted.module.eval(), network.fitted
+        rows = np.arange(8)
+        without = network._loss(module, rows, Examples(rows, targets), fitted, rng)
+        free = network._loss(module, rows, examples, fitted, rng)
+        heavy = network._loss(
+            module, rows, Examples(rows, targets, np.arange(8, 20), weight=2.0), fitted, rng
+        )
+        assert free.item() == pytest.approx(without.item(), abs=1e-5)
+        assert heavy.item() > free.item()
+
+
+def test_another_seed_gives_other_weights_and_a_warm_start_goes_on():
+    for network in both_networks():
+        examples = Examples(np.arange(12), one_hot(GRAPHS.targets, 2))
+        one, two = (network.fit(examples, None, seed=s) for s in (0, 1))
+        again = network.fit(examples, None, seed=0)
+        first, second, third = (
+            torch.nn.utils.parameters_to_vector(f.module.parameters()) for f in (one, two, again)
+        )
+        assert (first == third).all()
+        assert (first != second).any()
+        warm = network.fit(examples, None, seed=5, warm_start=True)
+        moved = torch.nn.utils.parameters_to_vector(warm.module.parameters()) - third
+        assert 0 < moved.norm() < (first - second).norm() * 2
+        assert (torch.nn.utils.parameters_to_vector(again.module.parameters()) == third).all()
