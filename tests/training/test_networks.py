@@ -7,17 +7,11 @@ from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.nn.gin import GIN
 from kgnn.nn.memory import MemoryNetwork
-from kgnn.training import networks
+from kgnn.training import graph_network, kernel_network
+from kgnn.training.graph_network import GraphNetwork, passes
+from kgnn.training.kernel_network import KernelNetwork
 from kgnn.training.loop import History
-from kgnn.training.networks import (
-    Examples,
-    Fitted,
-    GraphNetwork,
-    KernelNetwork,
-    Optimizing,
-    one_hot,
-    passes,
-)
+from kgnn.training.networks import Examples, Fitted, Optimizing, one_hot
 
 GRAPHS = planted_motifs(30, n_nodes=10)
 FAST = Optimizing(epochs=3, batch_size=8, learning_rate=0.01, weight_decay=0.0, averaging=0.5)
@@ -38,7 +32,7 @@ def both_networks(pool=GRAPHS, dimensions=8):
 
 def test_passes_cover_all_rows_in_order_within_the_bound(monkeypatch):
     graphs = random_graphs(50, n_nodes=20)
-    monkeypatch.setattr(networks, "_NODES_PER_PASS", 100)
+    monkeypatch.setattr(graph_network, "_NODES_PER_PASS", 100)
     parts = list(passes(graphs))
     assert np.concatenate(parts).tolist() == list(range(50))
     assert max(graphs.graph_sizes[rows].sum() for rows in parts) <= 120
@@ -62,8 +56,8 @@ def test_small_passes_give_the_same_predictions(monkeypatch):
     for network in both_networks():
         network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
         whole = network.logits(network.prepare(GRAPHS))
-        monkeypatch.setattr(networks, "_NODES_PER_PASS", 30)
-        monkeypatch.setattr(networks, "_ATTENTION_PER_PASS", 50)
+        monkeypatch.setattr(graph_network, "_NODES_PER_PASS", 30)
+        monkeypatch.setattr(kernel_network, "_ATTENTION_PER_PASS", 50)
         np.testing.assert_allclose(network.logits(network.prepare(GRAPHS)), whole, atol=1e-5)
 
 

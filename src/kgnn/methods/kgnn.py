@@ -15,7 +15,8 @@ from kgnn.methods.neural import NeuralClassifier
 from kgnn.methods.parameters import Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.nn.memory import Attention, MemoryNetwork, Reading
 from kgnn.training.cotraining import CoTraining, Rounds, combine, cotrain
-from kgnn.training.networks import KernelNetwork, Network
+from kgnn.training.kernel_network import KernelNetwork
+from kgnn.training.networks import Network
 from kgnn.training.selection import Selection, agreed
 
 

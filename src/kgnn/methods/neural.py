@@ -11,7 +11,8 @@ from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.methods.base import GraphClassifier, Task
 from kgnn.methods.parameters import Bounds, Count, NonNegative, parameters
 from kgnn.nn.gin import GIN, Readout
-from kgnn.training.networks import Examples, GraphNetwork, Optimizing, one_hot
+from kgnn.training.graph_network import GraphNetwork
+from kgnn.training.networks import Examples, Optimizing, one_hot
 
 
 @parameters

@@ -133,7 +133,7 @@ def cotrain(
     plan: Rounds,
     seed: int,
 ) -> CoTraining:
-    """Train networks in rounds; each ends up as it was in the best one."""
+    """Train networks in rounds, on what they select for each other."""
     judged = (
         None
         if validation is None

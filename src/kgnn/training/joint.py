@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.nn.batch import Batches
 from kgnn.nn.memory import Rows
-from kgnn.training.networks import Examples, Fitted, GraphNetwork, KernelNetwork, Network, passes
+from kgnn.training.graph_network import GraphNetwork, passes
+from kgnn.training.kernel_network import KernelNetwork
+from kgnn.training.networks import Examples, Fitted, Network
 
 
 class Prepared(NamedTuple):

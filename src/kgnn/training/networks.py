@@ -1,31 +1,22 @@
-"""Networks that can be trained again and again on rows of one pool of graphs."""
+"""What can be trained again and again on rows of one pool of graphs."""
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor, nn
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.kernels.projection import Projection
-from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
-from kgnn.nn.batch import Batches, NodeFeatures
-from kgnn.nn.memory import MemoryNetwork, Rows, SparseRows
 from kgnn.seeds import generator, seeded_torch
 from kgnn.training.batch_statistics import settle
 from kgnn.training.calibration import calibrate
 from kgnn.training.loop import History, train
-
-# Bounds of one forward pass without gradients, so that predictions need bounded memory.
-_NODES_PER_PASS = 100_000
-_ATTENTION_PER_PASS = 1 << 24
 
 Validation = tuple[GraphDataset, Ints]
 
@@ -195,126 +186,6 @@ class Network(ABC):
             self._on_batch(module, rows, fitted)
 
 
-class GraphNetwork(Network):
-    """p_θ: a graph neural network on the graphs themselves.
-
-    Parameters
-    ----------
-    pool : GraphDataset
-    build : callable
-        Length of a node's vector to a module.
-    optimizing : Optimizing
-    use_attributes : bool
-        Whether continuous node attributes are read.
-    """
-
-    name = "gnn"
-
-    def __init__(
-        self,
-        pool: GraphDataset,
-        build: Callable[[int], nn.Module],
-        optimizing: Optimizing,
-        *,
-        use_attributes: bool = False,
-    ) -> None:
-        super().__init__(optimizing)
-        self.node_features = NodeFeatures.of(pool, use_attributes)
-        self.build = build
-        self.pool = self.prepare(pool)
-
-    def prepare(self, graphs: GraphDataset) -> Batches:
-        """Make graphs ready to be cut into batches."""
-        return Batches(graphs, self.node_features)
-
-    def part(self, rows: Ints) -> Batches:
-        """Return some of the training graphs, prepared."""
-        return self.prepare(self.pool.graphs[rows])
-
-    def _build(self, examples: Examples) -> nn.Module:
-        return self.build(self.node_features.width)
-
-    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
-        logits: Tensor = module(self.pool[rows])
-        return logits
-
-    def _on_all(self, module: nn.Module, prepared: Batches, fitted: Fitted) -> Tensor:
-        return torch.cat([module(prepared[rows]) for rows in passes(prepared.graphs)])
-
-
-class KernelNetwork(Network):
-    """q_φ: a memory network on kernel features of the graphs.
-
-    Parameters
-    ----------
-    pool : GraphDataset
-        All training graphs; the vocabulary and the projection come from labeled and unlabeled
-        ones, the memory holds those that are taught.
-    build : callable
-        Number of features, and the sharpness to start with, to a module.
-    optimizing : Optimizing
-    features : WeisfeilerLehman
-    projection : Projection or None
-        Without one, the module reads the sparse features themselves.
-    """
-
-    name = "memory"
-
-    def __init__(
-        self,
-        pool: GraphDataset,
-        build: Callable[[int, float], MemoryNetwork],
-        optimizing: Optimizing,
-        *,
-        features: WeisfeilerLehman,
-        projection: Projection | None,
-    ) -> None:
-        super().__init__(optimizing)
-        self.build, self.features = build, features
-        found = features.fit_transform(pool)
-        self.projection = None if projection is None else projection.fit(found)
-        self.pool = self._rows(found)
-
-    def prepare(self, graphs: GraphDataset) -> Rows:
-        """Compute the features of graphs."""
-        return self._rows(self.features.transform(graphs))
-
-    def _rows(self, found: sparse.csr_array) -> Rows:
-        if self.projection is None:
-            return SparseRows.of(found)
-        return torch.from_numpy(self.projection.transform(found))
-
-    def part(self, rows: Ints) -> Rows:
-        """Return some of the training graphs, prepared."""
-        part: Rows = self.pool[torch.from_numpy(rows)]
-        return part
-
-    def _build(self, examples: Examples) -> nn.Module:
-        if self.projection is None:
-            return self.build(self.features.n_features_out_, 1.0)
-        distances = torch.pdist(self.pool[examples.labeled]) ** 2
-        typical = float(distances.median()) if len(distances) else 1.0
-        # Neighbors at half the typical distance weigh some seven times those at the whole.
-        return self.build(self.pool.shape[1], 4.0 / max(typical, 1e-6))
-
-    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
-        memory, own = self.part(fitted.memory), fitted.slots_of(rows)
-        logits: Tensor = module(self.part(rows), memory, fitted.memory_targets, own)
-        return logits
-
-    def _on_all(self, module: nn.Module, prepared: Rows, fitted: Fitted) -> Tensor:
-        memory = self.part(fitted.memory)
-        size = max(1, _ATTENTION_PER_PASS // max(1, len(memory)))
-        parts = torch.arange(len(prepared)).split(size)
-        return torch.cat([module(prepared[p], memory, fitted.memory_targets) for p in parts])
-
-
 def one_hot(targets: Ints, n_classes: int) -> Tensor:
     """Return class probabilities of known classes; rows of unknown ones mean nothing."""
     return nn.functional.one_hot(torch.from_numpy(np.maximum(targets, 0)), n_classes).float()
-
-
-def passes(graphs: GraphDataset) -> Iterator[Ints]:
-    """Cut a dataset into runs of rows that hold a bounded number of nodes each."""
-    run = graphs.node_offsets[:-1] // _NODES_PER_PASS
-    yield from np.split(np.arange(len(graphs)), np.flatnonzero(np.diff(run)) + 1)

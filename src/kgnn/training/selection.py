@@ -49,15 +49,8 @@ def most_confident(proba: Floats, k: int, shares: Floats | None = None) -> Selec
     >>> most_confident(proba, 2)
     Selection(rows=array([0, 1]), targets=array([0, 1]))
     """
-    sure, targets = margins(proba), proba.argmax(axis=1)
-    order = np.argsort(-sure, kind="stable")
-    if shares is None:
-        rows = order[:k]
-    else:
-        quotas = np.ceil(k * shares - 1e-9).astype(np.int64)
-        rows = np.concatenate([order[targets[order] == c][: quotas[c]] for c in range(len(shares))])
-    rows = np.sort(rows)
-    return Selection(rows, targets[rows])
+    order = np.argsort(-margins(proba), kind="stable")
+    return _first(order, proba.argmax(axis=1), k, shares)
 
 
 def agreed(p: Floats, q: Floats, k: int, shares: Floats | None = None) -> Selection:
@@ -78,11 +71,15 @@ def agreed(p: Floats, q: Floats, k: int, shares: Floats | None = None) -> Select
     targets = p.argmax(axis=1)
     both = both[targets[both] == q.argmax(axis=1)[both]]
     weaker = np.minimum(margins(p), margins(q))[both]
-    rows = both[np.argsort(-weaker, kind="stable")]
+    return _first(both[np.argsort(-weaker, kind="stable")], targets, k, shares)
+
+
+def _first(order: Ints, targets: Ints, k: int, shares: Floats | None) -> Selection:
+    """Take the first k rows of an order, or the first of each class up to its quota."""
     if shares is None:
-        rows = rows[:k]
+        rows = order[:k]
     else:
         quotas = np.ceil(k * shares - 1e-9).astype(np.int64)
-        rows = np.concatenate([rows[targets[rows] == c][: quotas[c]] for c in range(len(shares))])
+        rows = np.concatenate([order[targets[order] == c][: quotas[c]] for c in range(len(shares))])
     rows = np.sort(rows)
     return Selection(rows, targets[rows])

@@ -1,0 +1,69 @@
+"""p_θ as a network that can be trained on rows of a pool: graphs in, batches of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from kgnn.graphs.graph import GraphDataset, Ints
+from kgnn.nn.batch import Batches, NodeFeatures
+from kgnn.training.networks import Examples, Fitted, Network, Optimizing
+
+# Bound of one forward pass without gradients, so that predictions need bounded memory.
+_NODES_PER_PASS = 100_000
+
+
+class GraphNetwork(Network):
+    """p_θ: a graph neural network on the graphs themselves.
+
+    Parameters
+    ----------
+    pool : GraphDataset
+    build : callable
+        Length of a node's vector to a module.
+    optimizing : Optimizing
+    use_attributes : bool
+        Whether continuous node attributes are read.
+    """
+
+    name = "gnn"
+
+    def __init__(
+        self,
+        pool: GraphDataset,
+        build: Callable[[int], nn.Module],
+        optimizing: Optimizing,
+        *,
+        use_attributes: bool = False,
+    ) -> None:
+        super().__init__(optimizing)
+        self.node_features = NodeFeatures.of(pool, use_attributes)
+        self.build = build
+        self.pool = self.prepare(pool)
+
+    def prepare(self, graphs: GraphDataset) -> Batches:
+        """Make graphs ready to be cut into batches."""
+        return Batches(graphs, self.node_features)
+
+    def part(self, rows: Ints) -> Batches:
+        """Return some of the training graphs, prepared."""
+        return self.prepare(self.pool.graphs[rows])
+
+    def _build(self, examples: Examples) -> nn.Module:
+        return self.build(self.node_features.width)
+
+    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        logits: Tensor = module(self.pool[rows])
+        return logits
+
+    def _on_all(self, module: nn.Module, prepared: Batches, fitted: Fitted) -> Tensor:
+        return torch.cat([module(prepared[rows]) for rows in passes(prepared.graphs)])
+
+
+def passes(graphs: GraphDataset) -> Iterator[Ints]:
+    """Cut a dataset into runs of rows that hold a bounded number of nodes each."""
+    run = graphs.node_offsets[:-1] // _NODES_PER_PASS
+    yield from np.split(np.arange(len(graphs)), np.flatnonzero(np.diff(run)) + 1)

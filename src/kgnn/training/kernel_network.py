@@ -1,0 +1,85 @@
+"""q_φ as a network that can be trained on rows of a pool: graphs in, kernel features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from kgnn.graphs.graph import GraphDataset, Ints
+from kgnn.kernels.projection import Projection
+from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.nn.memory import MemoryNetwork, Rows, SparseRows
+from kgnn.training.networks import Examples, Fitted, Network, Optimizing
+
+# Bound of the attention weights of one pass without gradients: a memory may be large.
+_ATTENTION_PER_PASS = 1 << 24
+
+
+class KernelNetwork(Network):
+    """q_φ: a memory network on kernel features of the graphs.
+
+    Parameters
+    ----------
+    pool : GraphDataset
+        All training graphs; the vocabulary and the projection come from labeled and unlabeled
+        ones, the memory holds those that are taught.
+    build : callable
+        Number of features, and the sharpness to start with, to a module.
+    optimizing : Optimizing
+    features : WeisfeilerLehman
+    projection : Projection or None
+        Without one, the module reads the sparse features themselves.
+    """
+
+    name = "memory"
+
+    def __init__(
+        self,
+        pool: GraphDataset,
+        build: Callable[[int, float], MemoryNetwork],
+        optimizing: Optimizing,
+        *,
+        features: WeisfeilerLehman,
+        projection: Projection | None,
+    ) -> None:
+        super().__init__(optimizing)
+        self.build, self.features = build, features
+        found = features.fit_transform(pool)
+        self.projection = None if projection is None else projection.fit(found)
+        self.pool = self._rows(found)
+
+    def prepare(self, graphs: GraphDataset) -> Rows:
+        """Compute the features of graphs."""
+        return self._rows(self.features.transform(graphs))
+
+    def _rows(self, found: sparse.csr_array) -> Rows:
+        if self.projection is None:
+            return SparseRows.of(found)
+        return torch.from_numpy(self.projection.transform(found))
+
+    def part(self, rows: Ints) -> Rows:
+        """Return some of the training graphs, prepared."""
+        part: Rows = self.pool[torch.from_numpy(rows)]
+        return part
+
+    def _build(self, examples: Examples) -> nn.Module:
+        if self.projection is None:
+            return self.build(self.features.n_features_out_, 1.0)
+        distances = torch.pdist(self.pool[examples.labeled]) ** 2
+        typical = float(distances.median()) if len(distances) else 1.0
+        # Neighbors at half the typical distance weigh some seven times those at the whole.
+        return self.build(self.pool.shape[1], 4.0 / max(typical, 1e-6))
+
+    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        memory, own = self.part(fitted.memory), fitted.slots_of(rows)
+        logits: Tensor = module(self.part(rows), memory, fitted.memory_targets, own)
+        return logits
+
+    def _on_all(self, module: nn.Module, prepared: Rows, fitted: Fitted) -> Tensor:
+        memory = self.part(fitted.memory)
+        size = max(1, _ATTENTION_PER_PASS // max(1, len(memory)))
+        parts = torch.arange(len(prepared)).split(size)
+        return torch.cat([module(prepared[p], memory, fitted.memory_targets) for p in parts])
