@@ -4,7 +4,7 @@ import torch
 from kgnn.graphs.toy import planted_motifs
 from kgnn.methods.gnn_sup import GNNSup
 from kgnn.nn.batch import Batches
-from kgnn.nn.gin import NeighborSum
+from kgnn.nn.layers import NeighborSum
 
 
 def test_different_seeds_give_different_networks():

@@ -5,7 +5,8 @@ import torch
 from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import planted_motifs, random_graphs
 from kgnn.nn.batch import Batches, NodeFeatures
-from kgnn.nn.gin import GIN, GINLayer, GraphSum, NeighborSum, batch_norm
+from kgnn.nn.gin import GIN
+from kgnn.nn.layers import GINLayer, GraphSum, NeighborSum, batch_norm
 
 
 def batch_and_adjacency(graphs):

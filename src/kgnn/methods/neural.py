@@ -10,6 +10,7 @@ from scipy.special import softmax
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.methods.base import GraphClassifier, Task
 from kgnn.methods.parameters import Bounds, Count, NonNegative, parameters
+from kgnn.nn.encoders import Encoder
 from kgnn.nn.gin import GIN, Readout
 from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.networks import Examples, Optimizing, one_hot
@@ -23,6 +24,8 @@ class NeuralClassifier(GraphClassifier):
     ----------
     width : int
         Length of hidden vectors.
+    encoder : {"gin", "gcn", "sage", "gat", "gin-pyg"}
+        Kind of message passing; all but the first need the extra ``pyg``.
     layers : int
         Rounds of message passing.
     readout : {"sum", "log", "both"}
@@ -45,6 +48,7 @@ class NeuralClassifier(GraphClassifier):
     """
 
     width: Count = 64
+    encoder: Encoder = "gin"
     layers: Count = 3
     # Paper silent: sums grow with a graph, so their logarithm stands beside them; see docs.
     readout: Readout = "both"
@@ -74,6 +78,7 @@ class NeuralClassifier(GraphClassifier):
                 layers=self.layers,
                 dropout=self.dropout,
                 readout=self.readout,
+                encoder=self.encoder,
             )
 
         return GraphNetwork(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,14 @@ class GraphBatch:
 
     def __len__(self) -> int:
         return len(self.graph_offsets) - 1
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        """All arcs as PyG takes them, ``(2, n_arcs)`` int64."""
+        nodes = torch.arange(len(self.features))
+        return torch.stack(
+            [self.neighbors.long(), nodes.repeat_interleave(self.arc_offsets.diff())]
+        )
 
 
 def batch_of(graphs: GraphDataset, features: Tensor) -> GraphBatch:

@@ -24,7 +24,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from kgnn.nn.gin import batch_norm
+from kgnn.nn.layers import batch_norm
 
 Attention = Literal["distance", "dot"]
 Reading = Literal["query", "output"]

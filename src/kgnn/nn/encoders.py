@@ -1,0 +1,44 @@
+"""Layers of other graph neural networks, from PyG, behind the same call as our own."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from kgnn.errors import MissingExtraError
+from kgnn.nn.batch import GraphBatch
+from kgnn.nn.layers import GINLayer, batch_norm
+
+Encoder = Literal["gin", "gcn", "sage", "gat", "gin-pyg"]
+
+
+def make_layer(encoder: Encoder, n_in: int, width: int) -> nn.Module:
+    """Return one round of message passing: ``layer(x, batch)``, ``(n_nodes, width)``."""
+    return GINLayer(n_in, width) if encoder == "gin" else PygLayer(encoder, n_in, width)
+
+
+class PygLayer(nn.Module):
+    """``BN(ReLU(convolution of PyG))``."""
+
+    def __init__(self, encoder: Encoder, n_in: int, width: int) -> None:
+        super().__init__()
+        self.convolution = _convolution(encoder, n_in, width)
+        self.norm = nn.BatchNorm1d(width)
+
+    def forward(self, x: Tensor, batch: GraphBatch) -> Tensor:
+        """Map node vectors ``(n_nodes, n_in)`` to ``(n_nodes, width)``."""
+        return batch_norm(self.norm, torch.relu(self.convolution(x, batch.edge_index)))
+
+
+def _convolution(encoder: Encoder, n_in: int, width: int) -> Any:
+    try:
+        from torch_geometric import nn as geometric
+    except ImportError as error:
+        raise MissingExtraError.of(f"encoder='{encoder}'", "torch_geometric", "pyg") from error
+    if encoder == "gin-pyg":
+        perceptron = nn.Sequential(nn.Linear(n_in, width), nn.ReLU(), nn.Linear(width, width))
+        return geometric.GINConv(perceptron)
+    kind = {"gcn": geometric.GCNConv, "sage": geometric.SAGEConv, "gat": geometric.GATConv}
+    return kind[encoder](n_in, width)
