@@ -77,7 +77,7 @@ def _predictions(
     ]
 
 
-def _short(name: str, length: int = 36) -> str:
+def _short(name: str, length: int = 29) -> str:
     """Drop the package, which is the answer, and what else does not fit."""
     inner = name.partition(".")[2]
     return inner if len(inner) <= length else f"…{inner[1 - length :]}"
