@@ -1,12 +1,9 @@
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kgnn.graphs.toy import planted_motifs
 from kgnn.kernels import counting
 from kgnn.kernels.colors import colors
-from kgnn.kernels.counting import count_colors, sorting_order
+from kgnn.kernels.counting import count_colors
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 
 
@@ -22,20 +19,3 @@ def test_pieces_counted_apart_and_joined_equal_the_whole(monkeypatch, nodes_per_
         for field in ("colors", "offsets", "columns", "counts"):
             assert (getattr(one, field) == getattr(other, field)).all(), field
     assert (WeisfeilerLehman(3, normalize="level").fit_transform(graphs) != features).nnz == 0
-
-
-@given(st.integers(0, 400), st.integers(0, 64), st.integers(0, 2**16))
-@settings(max_examples=80, deadline=None)
-def test_the_sorting_order_sorts_hashes_and_anything_else(n, bits, seed):
-    rng = np.random.default_rng(seed)
-    values = rng.integers(0, 2**64, n, dtype=np.uint64, endpoint=False)
-    if bits < 64:
-        values >>= np.uint64(bits)  # few distinct values, all in one bucket
-    before = counting._SORTED_AT_ONCE
-    counting._SORTED_AT_ONCE = 16
-    try:
-        order = sorting_order(values)
-    finally:
-        counting._SORTED_AT_ONCE = before
-    assert sorted(order.tolist()) == list(range(n))
-    assert (values[order] == np.sort(values)).all()

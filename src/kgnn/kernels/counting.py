@@ -15,8 +15,6 @@ from kgnn.kernels.colors import Colors
 # them costs a sort, which pays from a few pieces on.
 _NODES_PER_PIECE = 1 << 16
 _PIECES_THAT_PAY = 8
-# Values sorted at a time, once there are more of them than fit the cache.
-_SORTED_AT_ONCE = 1 << 15
 
 
 @dataclass
@@ -84,7 +82,7 @@ def _joined(levels: list[Level]) -> Level:
     if len(levels) == 1:
         return levels[0]
     listed = np.concatenate([level.colors for level in levels])
-    order = sorting_order(listed)
+    order = np.argsort(listed)
     distinct, columns = _numbered(listed[order])
     position = np.empty(len(listed), dtype=np.int32)
     position[order] = columns
@@ -111,26 +109,3 @@ def _numbered(ordered: Colors) -> tuple[Colors, ShortInts]:
     position = np.cumsum(is_new, dtype=np.int32)
     position -= 1
     return ordered[is_new], position
-
-
-def sorting_order(values: Colors) -> Ints:
-    """Return ``argsort(values)``, fast for many hashes.
-
-    Hashes are spread evenly, so that their highest bits cut them into buckets of similar size that
-    are sorted one by one within the cache; numpy sorts the buckets' numbers in linear time.
-
-    Examples
-    --------
-    >>> sorting_order(np.array([3, 1, 2], dtype=np.uint64))
-    array([1, 2, 0])
-    """
-    n_bits = min(16, (len(values) // _SORTED_AT_ONCE).bit_length())
-    if n_bits <= 1:
-        return np.argsort(values)
-    buckets = (values >> np.uint64(64 - n_bits)).astype(np.uint16)
-    order = np.argsort(buckets, kind="stable")
-    ends = np.cumsum(np.bincount(buckets, minlength=1 << n_bits)).tolist()
-    for begin, end in zip([0, *ends[:-1]], ends, strict=True):
-        bucket = order[begin:end]
-        order[begin:end] = bucket[np.argsort(values[bucket])]
-    return order
