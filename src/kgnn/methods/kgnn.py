@@ -193,7 +193,7 @@ class KGNN(NeuralClassifier):
             normalize=self.normalize,
             min_df=2,  # a color of a single graph matches nothing
         )
-        # Eight is where attention starts neither uniform nor on one slot (docs/paper-map.md).
+        # A squared length of eight suits the rate of learning; the sharpness adapts to it anyway.
         projection = self.dimensions and Projection(self.dimensions, length=8.0, seed=task.seed)
         return KernelNetwork(
             task.graphs,

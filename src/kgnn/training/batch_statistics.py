@@ -12,9 +12,8 @@ from torch import nn
 def settle(module: nn.Module, forward_all: Callable[[nn.Module], object]) -> None:
     """Replace running statistics, a blur of recent batches, by those of one pass over everything.
 
-    Graphs vary so much in size that the running averages of a few small batches are far off: on
-    REDDIT-BINARY the test accuracy of one network jumps by ten points from epoch to epoch, and not
-    at all with settled statistics.
+    Graphs vary so much in size that the running averages of a few small batches are far off, and
+    with them the accuracy on new graphs jumps from epoch to epoch.
 
     Parameters
     ----------
