@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.graphs.graph import GraphDataset
-from kgnn.kernels.colors import CHUNK, Colors, mix, name_colors, neighbor_sums, row_chunks
+from kgnn.kernels.colors import CHUNK, mix, name_colors, neighbor_sums, row_chunks
+from kgnn.kernels.numbering import Colors
 
 # Fixed-point unit of logarithms.
 FIXED_POINT = 1 << 16

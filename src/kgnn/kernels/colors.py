@@ -15,15 +15,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from kgnn.errors import GraphDataError, ParameterError
 from kgnn.graphs.graph import GraphDataset
-
-Colors = NDArray[np.uint64]
+from kgnn.kernels.numbering import Colors
 
 STARTS = ("auto", "labels", "degree", "constant")
 # Arcs summed at a time: their colors fit into the second-level cache.
@@ -91,35 +90,39 @@ def start_colors(graphs: GraphDataset, start: str) -> Colors:
 def neighbor_sums(graphs: GraphDataset, values: Colors, arc_colors: Colors | None = None) -> Colors:
     """Sum a value over the neighbors of every node, modulo 2⁶⁴.
 
-    With ``arc_colors``, each term is ``mix(value of the neighbor + color of the arc)``. One sparse
-    product per chunk of rows; a chunk and its ones stay in the cache.
+    With ``arc_colors``, each term is ``mix(value of the neighbor + color of the arc)``.
     """
-    sums = np.zeros(graphs.n_nodes, dtype=np.uint64)
+    sums = np.empty(graphs.n_nodes, dtype=np.uint64)
+    for nodes, part in _sums_by_chunk(graphs, values, arc_colors):
+        sums[nodes] = part
+    return sums
+
+
+def _sums_by_chunk(
+    graphs: GraphDataset, values: Colors, arc_colors: Colors | None
+) -> Iterator[tuple[slice, Colors]]:
+    """Yield the neighbor sums of a run of nodes at a time, which fit into the cache."""
     offsets = graphs.arc_offsets
     ones = np.ones(min(CHUNK + int(graphs.degrees.max(initial=0)), graphs.n_arcs), dtype=np.uint64)
     for first, last in row_chunks(graphs, CHUNK):
         begin, end = offsets[first], offsets[last]
-        if begin == end:
-            continue
         rows = (offsets[first : last + 1] - begin).astype(np.int32)
         neighbors = graphs.neighbors[begin:end]
         if arc_colors is not None:
             terms = mix(values[neighbors] + arc_colors[begin:end])
             cumulated = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms)])
-            sums[first:last] = np.diff(cumulated[rows])  # exact: sums wrap around
+            yield slice(first, last), np.diff(cumulated[rows])  # exact: sums wrap around
         else:
             matrix = sparse.csr_array(
                 (ones[: end - begin], neighbors, rows), shape=(last - first, graphs.n_nodes)
             )
-            sums[first:last] = matrix @ values
-    return sums
+            yield slice(first, last), matrix @ values
 
 
 def row_chunks(graphs: GraphDataset, n_arcs: int) -> list[tuple[int, int]]:
-    """Cut the nodes into runs ``first:last`` that have about so many arcs each."""
-    cuts = np.searchsorted(graphs.arc_offsets, np.arange(0, graphs.n_arcs + n_arcs, n_arcs))
-    cuts[-1] = graphs.n_nodes
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+    """Cut all nodes into runs ``first:last`` that have about so many arcs each."""
+    inner = np.searchsorted(graphs.arc_offsets, np.arange(n_arcs, graphs.n_arcs, n_arcs))
+    return list(pairwise([0, *inner.tolist(), graphs.n_nodes]))
 
 
 def colors(
@@ -147,9 +150,14 @@ def colors(
     yield current
     arc_colors = _arc_colors(graphs) if edge_labels and iterations else None
     for depth in range(1, iterations + 1):
-        sums = neighbor_sums(graphs, mix(current + _NEIGHBOR), arc_colors)
-        # An odd factor keeps the own color apart from the sum; the depth salts the whole.
-        current = mix(current * _OWN + mix(sums + np.uint64(depth)))
+        mixed = np.empty_like(current)
+        for first, last in row_chunks(graphs, CHUNK):
+            mixed[first:last] = mix(current[first:last] + _NEIGHBOR)
+        deeper = np.empty_like(current)
+        for nodes, sums in _sums_by_chunk(graphs, mixed, arc_colors):
+            # An odd factor keeps the own color apart from the sum; the depth salts the whole.
+            deeper[nodes] = mix(current[nodes] * _OWN + mix(sums + np.uint64(depth)))
+        current = deeper
         yield current
 
 

@@ -1,111 +1,86 @@
-"""Count how often each graph has each color: one sort per depth, in pieces that fit the cache."""
+"""Count how often each graph has each color, all levels in one sparse matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
-from kgnn.kernels.colors import Colors
+from kgnn.graphs.graph import GraphDataset, ShortInts, offsets_of
+from kgnn.kernels.numbering import Colors, numbered
 
-# Nodes counted at a time. Colors are content hashes, so that pieces can be counted apart; joining
-# them costs a sort, which pays from a few pieces on.
-_NODES_PER_PIECE = 1 << 16
-_PIECES_THAT_PAY = 8
+# Nodes counted at a time: what is sorted fits the second-level cache.
+_NODES_PER_PIECE = 1 << 14
+_COLUMN = np.int64((1 << 32) - 1)
 
 
-@dataclass
-class Level:
-    """The colors of one depth, and how often each graph has each of them.
+class Counts(NamedTuple):
+    """How often each graph has each color.
 
     Attributes
     ----------
-    colors : (n_colors,) uint64
-        Sorted.
-    offsets : (n_graphs + 1,) int64
-        Where the entries of each graph begin.
-    columns : (n_entries,) int32
-        Positions in ``colors``, increasing within a graph.
-    counts : (n_entries,) float64
+    colors : list of (n_colors,) uint64
+        Of each level, sorted.
+    matrix : (n_graphs, n_colors of all levels) CSR of float64
+        Columns are the colors of the first level, of the second, and so on.
     """
 
-    colors: Colors
-    offsets: Ints
-    columns: ShortInts
-    counts: Floats
-
-    @property
-    def rows(self) -> ShortInts:
-        """Graph of each entry."""
-        graphs = np.arange(len(self.offsets) - 1, dtype=np.int32)
-        return np.repeat(graphs, np.diff(self.offsets))
+    colors: list[Colors]
+    matrix: sparse.csr_array
 
 
-def count_colors(
-    graphs: GraphDataset, colorings: Callable[[GraphDataset], Iterable[Colors]]
-) -> list[Level]:
-    """Count every coloring that ``colorings`` gives for a piece of the graphs."""
-    pieces = [
-        [_count(piece, coloring) for coloring in colorings(piece)] for piece in _pieces(graphs)
-    ]
-    return [_joined(list(levels)) for levels in zip(*pieces, strict=True)]
+def count_colors(graphs: GraphDataset, colorings: Iterable[Colors]) -> Counts:
+    """Count colorings, each with one color per node of the graphs."""
+    found: list[Colors] = []
+    columns: list[ShortInts] = []  # of each node, by level
+    n_columns = 0
+    for coloring in colorings:
+        distinct, column = numbered(coloring)
+        column += np.int32(n_columns)
+        n_columns += len(distinct)
+        found.append(distinct)
+        columns.append(column)
+    return Counts(found, _count(graphs, columns, n_columns))
 
 
-def _pieces(graphs: GraphDataset) -> Iterator[GraphDataset]:
-    """Cut a dataset into runs of graphs with a bounded number of nodes."""
-    if graphs.n_nodes <= _NODES_PER_PIECE * _PIECES_THAT_PAY:
-        yield graphs
-        return
+def _count(graphs: GraphDataset, columns: list[ShortInts], n_columns: int) -> sparse.csr_array:
+    """Count the columns of each graph's nodes.
+
+    Pairs (graph, column) are sorted as one number each; equal ones are then side by side, and what
+    is left of each run is an entry of the matrix, in its place.
+    """
+    size = graphs.n_nodes * len(columns)
+    indices, data = np.empty(size, dtype=np.int32), np.empty(size)
+    lengths = np.zeros(len(graphs), dtype=np.int64)
+    filled = 0
+    for first, last in _runs_of_graphs(graphs):
+        nodes = slice(graphs.node_offsets[first], graphs.node_offsets[last])
+        graph = graphs.node_graphs[nodes].astype(np.int64) << 32
+        pairs = np.concatenate([graph | column[nodes] for column in columns])
+        pairs.sort()
+        begins = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
+        entries = pairs[begins]
+        end = filled + len(entries)
+        np.subtract(
+            np.append(begins[1:], len(pairs)), begins, out=data[filled:end], casting="unsafe"
+        )
+        np.bitwise_and(entries, _COLUMN, out=indices[filled:end], casting="unsafe")
+        lengths[first:last] = np.bincount((entries >> 32) - first, minlength=last - first)
+        filled = end
+    # Cut to size in place: a copy would hold the counts twice.
+    indices.resize(filled, refcheck=False)
+    data.resize(filled, refcheck=False)
+    return sparse.csr_array((data, indices, offsets_of(lengths)), shape=(len(graphs), n_columns))
+
+
+def _runs_of_graphs(graphs: GraphDataset) -> list[tuple[int, int]]:
+    """Cut a dataset into runs of graphs ``first:last`` of bounded size that have nodes."""
     run = graphs.node_offsets[:-1] // _NODES_PER_PIECE
     cuts = [0, *(np.flatnonzero(np.diff(run)) + 1).tolist(), len(graphs)]
-    yield from (graphs[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True))
-
-
-def _count(graphs: GraphDataset, at_depth: Colors) -> Level:
-    """Count the colors of one depth.
-
-    Sorted by color, the nodes become entries (graph, column) in column order; turning them into
-    rows is a counting sort that keeps that order, so that equal entries end up side by side.
-    """
-    order = np.argsort(at_depth)
-    distinct, columns = _numbered(at_depth[order])
-    entries = (np.ones(len(order)), (graphs.node_graphs[order], columns))
-    counted = sparse.coo_array(entries, shape=(len(graphs), len(distinct))).tocsr()
-    return Level(distinct, counted.indptr.astype(np.int64), counted.indices, counted.data)
-
-
-def _joined(levels: list[Level]) -> Level:
-    """Merge the levels of consecutive pieces, one list of colors for all."""
-    if len(levels) == 1:
-        return levels[0]
-    listed = np.concatenate([level.colors for level in levels])
-    order = np.argsort(listed)
-    distinct, columns = _numbered(listed[order])
-    position = np.empty(len(listed), dtype=np.int32)
-    position[order] = columns
-    shifts = np.cumsum([0] + [len(level.colors) for level in levels])
-    ends = np.cumsum([0] + [len(level.columns) for level in levels])
-    return Level(
-        distinct,
-        np.concatenate(
-            [level.offsets[:-1] + end for level, end in zip(levels, ends, strict=False)]
-            + [ends[-1:]]
-        ),
-        np.concatenate(
-            [position[s:][level.columns] for level, s in zip(levels, shifts, strict=False)]
-        ),
-        np.concatenate([level.counts for level in levels]),
-    )
-
-
-def _numbered(ordered: Colors) -> tuple[Colors, ShortInts]:
-    """Return the distinct ones of sorted values, and for each value its position among them."""
-    is_new = np.empty(len(ordered), dtype=np.bool_)
-    is_new[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
-    position = np.cumsum(is_new, dtype=np.int32)
-    position -= 1
-    return ordered[is_new], position
+    return [
+        (a, b)
+        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        if graphs.node_offsets[a] < graphs.node_offsets[b]
+    ]

@@ -18,12 +18,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import ParameterError
-from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts, offsets_of, ranges
+from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.base import gram
 from kgnn.kernels.coarse import coarse_colors
-from kgnn.kernels.colors import Colors, colors, resolve_start
-from kgnn.kernels.counting import Level, count_colors
+from kgnn.kernels.colors import colors, resolve_start
+from kgnn.kernels.counting import Counts, count_colors
+from kgnn.kernels.numbering import Colors
 from kgnn.kernels.subtrees import subtree
 
 COUNTS: dict[str, Callable[[Floats], Floats]] = {
@@ -120,7 +121,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         """Return the features of graphs as a CSR matrix, ``(n_graphs, n_features)``."""
         check_is_fitted(self, "vocabulary_")
         graphs = as_dataset(graphs)
-        return self._matrix(count_colors(graphs, self._colorings))
+        return self._matrix(count_colors(graphs, self._colorings(graphs)))
 
     def gram(self, graphs: GraphDataset, others: GraphDataset | None = None) -> Floats:
         """Return kernel values between graphs, over the colors in the vocabulary."""
@@ -155,28 +156,32 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
 
     # -- inside -----------------------------------------------------------------------------------
 
-    def _fit(self, graphs: GraphDataset) -> list[Level]:
+    def _fit(self, graphs: GraphDataset) -> Counts:
         self._validate()
         self.start_ = resolve_start(graphs, self.start)
-        levels = count_colors(graphs, self._colorings)
-        self.vocabulary_ = [self._frequent(level) for level in levels]
+        counted = count_colors(graphs, self._colorings(graphs))
+        self.vocabulary_ = self._frequent(counted)
         extra = int(self.unseen == "count")
         ends = np.cumsum([len(v) + extra for v in self.vocabulary_]).tolist()
         self.levels_ = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         self.n_features_out_ = ends[-1]
-        self.scales_ = [self._scale(level, max(1, len(graphs))) for level in levels]
-        return levels
+        if self.normalize == "dataset":
+            self.scales_ = self._scales(counted, max(1, len(graphs)))
+        return counted
 
-    def _scale(self, level: Level, n_graphs: int) -> float:
-        """Return the factor that makes the mean squared length of a level's rows 1."""
-        square = float((COUNTS[self.counts](level.counts) ** 2).sum())
-        return float(np.sqrt(n_graphs / square)) if square > 0 else 1.0
-
-    def _frequent(self, level: Level) -> Colors:
+    def _frequent(self, counted: Counts) -> list[Colors]:
         if self.min_df <= 1:
-            return level.colors
-        frequency = np.bincount(level.columns, minlength=len(level.colors))
-        return level.colors[frequency >= self.min_df]
+            return counted.colors
+        frequency = np.bincount(counted.matrix.indices, minlength=counted.matrix.shape[1])
+        ends = np.cumsum([len(each) for each in counted.colors])[:-1]
+        enough = np.split(frequency >= self.min_df, ends)
+        return [each[kept] for each, kept in zip(counted.colors, enough, strict=True)]
+
+    def _scales(self, counted: Counts, n_graphs: int) -> list[float]:
+        """Return the factors that make the mean squared length of each level's rows 1."""
+        squares = COUNTS[self.counts](counted.matrix.data) ** 2
+        totals = np.bincount(_levels(counted), weights=squares, minlength=len(counted.colors))
+        return [float(np.sqrt(n_graphs / total)) if total > 0 else 1.0 for total in totals]
 
     def _colorings(self, graphs: GraphDataset) -> Iterator[Colors]:
         """Yield the colors of every level: the exact ones by depth, then the coarse ones."""
@@ -184,48 +189,46 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         for width in self.coarse:
             yield from coarse_colors(graphs, width)
 
-    def _matrix(self, levels: list[Level]) -> sparse.csr_array:
-        """Put the levels side by side, with counts transformed and rows scaled."""
-        values = [COUNTS[self.counts](level.counts) for level in levels]
-        lengths = [np.diff(level.offsets) for level in levels]
-        if self.normalize == "dataset":
-            values = [value * scale for value, scale in zip(values, self.scales_, strict=True)]
-        elif self.normalize is not None:
-            scales = self._scales(levels, values)
-            values = [v * np.repeat(s, n) for v, s, n in zip(values, scales, lengths, strict=True)]
-        columns = [self._columns(depth, level) for depth, level in enumerate(levels)]
-        matrix = side_by_side(columns, values, lengths, self.n_features_out_)
-        if any((column < 0).any() for column in columns):
+    def _matrix(self, counted: Counts) -> sparse.csr_array:
+        """Transform and scale counts, and give them the columns of the vocabulary."""
+        found = counted.matrix
+        values = COUNTS[self.counts](found.data)
+        if self.normalize is not None:
+            values = values * self._factors(counted, values)
+        columns = found.indices
+        if self.vocabulary_ is not counted.colors:
+            columns = self._columns(counted.colors)[columns]
+        shape = (found.shape[0], self.n_features_out_)
+        matrix = sparse.csr_array((values, columns, found.indptr), shape=shape)
+        if self.vocabulary_ is not counted.colors:
             matrix = _without_negative_columns(matrix)
         if self.unseen == "count":
             matrix.sum_duplicates()
         return matrix
 
-    def _columns(self, depth: int, level: Level) -> ShortInts:
-        """Return the column of each entry; −1 for a color that is dropped."""
-        block, vocabulary = self.levels_[depth], self.vocabulary_[depth]
-        if vocabulary is level.colors:
-            return level.columns + np.int32(block.start)
-        position = np.searchsorted(vocabulary, level.colors)
-        known = np.zeros(len(level.colors), dtype=np.bool_)
-        inside = position < len(vocabulary)
-        known[inside] = vocabulary[position[inside]] == level.colors[inside]
-        other = block.stop - 1 if self.unseen == "count" else -1
-        return np.where(known, position + block.start, other).astype(np.int32)[level.columns]
+    def _columns(self, found: list[Colors]) -> ShortInts:
+        """Return the column of each color that was found; −1 for one that is dropped."""
+        columns = []
+        for block, vocabulary, level in zip(self.levels_, self.vocabulary_, found, strict=True):
+            position = np.searchsorted(vocabulary, level)
+            known = np.zeros(len(level), dtype=np.bool_)
+            inside = position < len(vocabulary)
+            known[inside] = vocabulary[position[inside]] == level[inside]
+            other = block.stop - 1 if self.unseen == "count" else -1
+            columns.append(np.where(known, position + block.start, other).astype(np.int32))
+        return np.concatenate(columns)
 
-    def _scales(self, levels: list[Level], values: list[Floats]) -> list[Floats]:
-        """Return one factor per graph and depth that makes rows, or their blocks, length 1."""
-        n_graphs = len(levels[0].offsets) - 1
-        squares = [
-            np.bincount(level.rows, weights=value**2, minlength=n_graphs)
-            for level, value in zip(levels, values, strict=True)
-        ]
-        if self.normalize == "graph":
-            squares = [np.sum(squares, axis=0)] * len(levels)
-        return [
-            np.divide(1.0, np.sqrt(s), out=np.zeros_like(s, dtype=np.float64), where=s > 0)
-            for s in squares
-        ]
+    def _factors(self, counted: Counts, values: Floats) -> Floats:
+        """Return the factor of each entry."""
+        if self.normalize == "dataset":
+            return np.asarray(self.scales_)[_levels(counted)]
+        n_graphs, n_levels = counted.matrix.shape[0], len(counted.colors)
+        block = np.repeat(np.arange(n_graphs), np.diff(counted.matrix.indptr))
+        if self.normalize == "level":
+            block = block * n_levels + _levels(counted)
+        squares = np.bincount(block, weights=values**2)
+        lengths = np.sqrt(squares, out=np.ones_like(squares), where=squares > 0)
+        return np.asarray(1.0 / lengths[block])
 
     def _color_of(self, feature: int) -> tuple[int, np.uint64]:
         check_is_fitted(self, "vocabulary_")
@@ -254,20 +257,10 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
             )
 
 
-def side_by_side(
-    columns: list[ShortInts], values: list[Floats], lengths: list[Ints], n_columns: int
-) -> sparse.csr_array:
-    """Join matrices, each given by the columns, values and lengths of its rows, row by row."""
-    offsets = offsets_of(np.sum(lengths, axis=0))
-    indices = np.empty(offsets[-1], dtype=np.int32)
-    data = np.empty(offsets[-1])
-    begin = offsets[:-1].copy()
-    for column, value, length in zip(columns, values, lengths, strict=True):
-        place = ranges(begin, length)
-        indices[place] = column
-        data[place] = value
-        begin += length
-    return sparse.csr_array((data, indices, offsets), shape=(len(offsets) - 1, n_columns))
+def _levels(counted: Counts) -> Ints:
+    """Return the level of each entry."""
+    ends = np.cumsum([len(each) for each in counted.colors])
+    return np.searchsorted(ends, counted.matrix.indices, side="right")
 
 
 def _without_negative_columns(matrix: sparse.csr_array) -> sparse.csr_array:
