@@ -25,7 +25,8 @@ _MODULES = {
 _LAYERS = (
     ("errors", "seeds", "files", "progress", "threads"),
     ("graphs",),
-    ("kernels", "nn"),
+    ("kernels",),
+    ("nn",),
     ("training",),
     ("methods",),
     ("evaluation",),

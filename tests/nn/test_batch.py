@@ -2,7 +2,8 @@ import numpy as np
 
 from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
-from kgnn.nn.batch import Batches, NodeFeatures
+from kgnn.nn.batch import GraphBatches
+from kgnn.nn.node_features import NodeFeatures
 
 
 def test_labels_become_one_hot_by_name_whatever_their_numbering():
@@ -26,7 +27,7 @@ def test_attributes_are_read_only_on_request():
 
 def test_a_batch_holds_the_rows_that_were_asked_for_in_that_order():
     graphs = planted_motifs(5, n_nodes=10)
-    batch = Batches(graphs, NodeFeatures.of(graphs))[np.array([3, 1])]
+    batch = GraphBatches(graphs, NodeFeatures.of(graphs))[np.array([3, 1])]
     assert len(batch) == 2
     assert batch.graph_offsets.tolist() == [0, 10, 20]
     assert batch.neighbors[: len(graphs[3].arcs)].tolist() == graphs[3].arcs[:, 1].tolist()

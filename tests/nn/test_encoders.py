@@ -8,28 +8,29 @@ from kgnn.errors import MissingExtraError
 from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import cycles_and_trees
 from kgnn.methods.gnn_sup import GNNSup
-from kgnn.nn.batch import Batches, NodeFeatures
+from kgnn.nn.batch import GraphBatches
 from kgnn.nn.encoders import PygLayer, make_layer
 from kgnn.nn.layers import GINLayer
+from kgnn.nn.node_features import NodeFeatures
 
 PYG = ("gcn", "sage", "gat", "gin-pyg")
 
 
 def test_arcs_are_as_pyg_takes_them():
     graphs = pack("path and loop", [3, 1], [0, 1, 3], [1, 2, 3])
-    batch = Batches(graphs, NodeFeatures.of(graphs))[np.arange(2)]
+    batch = GraphBatches(graphs, NodeFeatures.of(graphs))[np.arange(2)]
     pairs = sorted(map(tuple, batch.edge_index.T.tolist()))
     assert pairs == [(0, 1), (1, 0), (1, 2), (2, 1), (3, 3)]
 
 
 def test_ours_and_pygs_gin_are_the_same_layer():
     graphs = cycles_and_trees(6)
-    batch = Batches(graphs, NodeFeatures.of(graphs))[np.arange(6)]
+    batch = GraphBatches(graphs, NodeFeatures.of(graphs))[np.arange(6)]
     ours, theirs = GINLayer(1, 8).eval(), PygLayer("gin-pyg", 1, 8).eval()
     theirs.convolution.nn[0].load_state_dict(ours.inner.state_dict())
     theirs.convolution.nn[2].load_state_dict(ours.outer.state_dict())
-    expected = ours(batch.features, batch)
-    torch.testing.assert_close(theirs(batch.features, batch), expected)
+    expected = ours(batch.features, batch, 1)
+    torch.testing.assert_close(theirs(batch.features, batch, 1), expected)
 
 
 @pytest.mark.parametrize("encoder", PYG)

@@ -124,11 +124,12 @@ def test_a_million_columns_and_a_large_memory_fit():
 
 def test_the_ensemble_reads_both_networks():
     from kgnn.graphs.toy import planted_motifs
-    from kgnn.nn.batch import Batches, NodeFeatures
+    from kgnn.nn.batch import GraphBatches
     from kgnn.nn.gin import GIN
+    from kgnn.nn.node_features import NodeFeatures
 
     graphs = planted_motifs(6)
-    batch = Batches(graphs, NodeFeatures.of(graphs))[np.arange(6)]
+    batch = GraphBatches(graphs, NodeFeatures.of(graphs))[np.arange(6)]
     features = torch.randn(6, 5)
     model = EnsembleNetwork(GIN(3, 2, width=4), MemoryNetwork(5, 2, width=4), 2, 4, 0.0)
     targets = torch.nn.functional.one_hot(torch.arange(6) % 2, 2).float()

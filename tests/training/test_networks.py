@@ -7,6 +7,7 @@ from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.nn.gin import GIN
 from kgnn.nn.memory import MemoryNetwork
+from kgnn.nn.node_features import NodeFeatures
 from kgnn.training import graph_network, kernel_network
 from kgnn.training.graph_network import GraphNetwork, passes
 from kgnn.training.kernel_network import KernelNetwork
@@ -19,7 +20,13 @@ FAST = Optimizing(epochs=3, batch_size=8, learning_rate=0.01, weight_decay=0.0, 
 
 def both_networks(pool=GRAPHS, dimensions=8):
     return [
-        GraphNetwork(pool, lambda n: GIN(n, 2, width=8), FAST),
+        GraphNetwork(
+            pool,
+            lambda n: GIN(n, 2, width=8),
+            FAST,
+            node_features=NodeFeatures.of(pool),
+            layers=3,
+        ),
         KernelNetwork(
             pool,
             lambda n, s: MemoryNetwork(n, 2, width=8, sharpness=s, identity=dimensions is not None),

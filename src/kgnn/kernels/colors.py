@@ -146,9 +146,16 @@ def colors(
     >>> [len(np.unique(c)) for c in colors(cycle, 2)]
     [1, 1, 1]
     """
-    current = start_colors(graphs, start)
-    yield current
     arc_colors = _arc_colors(graphs) if edge_labels and iterations else None
+    yield from refine(graphs, start_colors(graphs, start), iterations, arc_colors)
+
+
+def refine(
+    graphs: GraphDataset, start: Colors, iterations: int, arc_colors: Colors | None = None
+) -> Iterator[Colors]:
+    """Yield given colors of all nodes, and what becomes of them in each iteration."""
+    current = start
+    yield current
     for depth in range(1, iterations + 1):
         mixed = np.empty_like(current)
         for first, last in row_chunks(graphs, CHUNK):

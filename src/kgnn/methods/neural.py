@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -11,7 +11,8 @@ from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.methods.base import GraphClassifier, Task
 from kgnn.methods.parameters import Bounds, Count, NonNegative, parameters
 from kgnn.nn.encoders import Encoder
-from kgnn.nn.gin import GIN, Readout
+from kgnn.nn.gin import GIN, Pooling, Readout
+from kgnn.nn.node_features import NodeFeatures
 from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.networks import Examples, Optimizing, one_hot
 
@@ -30,6 +31,10 @@ class NeuralClassifier(GraphClassifier):
         Rounds of message passing.
     readout : {"sum", "log", "both"}
         How node vectors become a graph vector; see `kgnn.nn.gin.GIN`.
+    pooling : {"last", "all"}
+        Which layers' node vectors are read out; see `kgnn.nn.gin.GIN`.
+    features : {"paper", "degree"}
+        What a node without a label looks like: a constant, or its degree, rounded.
     dropout : float
         In the classifier on top.
     epochs, batch_size, learning_rate, weight_decay
@@ -52,6 +57,8 @@ class NeuralClassifier(GraphClassifier):
     layers: Count = 3
     # Paper silent: sums grow with a graph, so their logarithm stands beside them; see docs.
     readout: Readout = "both"
+    pooling: Pooling = "last"
+    features: Literal["paper", "degree"] = "paper"
     dropout: Annotated[float, Bounds(0, 0.99)] = 0.5
     epochs: Count = 40
     batch_size: Annotated[int, Bounds(2)] = 32
@@ -78,11 +85,18 @@ class NeuralClassifier(GraphClassifier):
                 layers=self.layers,
                 dropout=self.dropout,
                 readout=self.readout,
+                pooling=self.pooling,
                 encoder=self.encoder,
             )
 
         return GraphNetwork(
-            task.graphs, build, self._optimizing(), use_attributes=self.use_attributes
+            task.graphs,
+            build,
+            self._optimizing(),
+            node_features=NodeFeatures.of(
+                task.graphs, self.use_attributes, self.features == "degree"
+            ),
+            layers=self.layers if self.encoder == "gin" else 0,
         )
 
     def _optimizing(self) -> Optimizing:

@@ -4,19 +4,63 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from kgnn.graphs.graph import GraphDataset, Ints
-from kgnn.graphs.joining import recode
+from kgnn.nn.node_features import NodeFeatures
+from kgnn.nn.sparse import GraphSum, Product, Products
+
+
+class Batch(Protocol):
+    """Several graphs as a network sees them: vectors for rows that stand for nodes.
+
+    There may be one row per node (`GraphBatch`), or one per color at each depth
+    (`kgnn.nn.quotients.ColorBatch`); a GIN gives the same result on both.
+    """
+
+    @property
+    def features(self) -> Tensor:
+        """Vectors before the first layer, ``(n_rows, d)``."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of graphs."""
+        ...
+
+    def gather(self, x: Tensor, depth: int) -> Tensor:
+        """Return, for each row of a depth, the sum of x over its node and the neighbors."""
+        ...
+
+    def weights(self, depth: int) -> Tensor | None:
+        """Return how many nodes each row of a depth stands for; None for one each."""
+        ...
+
+    def pool(self, x: Tensor, depth: int) -> Tensor:
+        """Return the sum of x over the nodes of each graph, ``(n_graphs, d)``."""
+        ...
+
+
+class Batches(Protocol):
+    """Graphs that are ready to be cut into batches, any rows at a time."""
+
+    graphs: GraphDataset
+
+    def __len__(self) -> int:
+        """Return the number of graphs."""
+        ...
+
+    def __getitem__(self, rows: Ints) -> Batch:
+        """Return some graphs as a batch."""
+        ...
 
 
 @dataclass(frozen=True)
 class GraphBatch:
-    """Several graphs side by side, as one graph without edges between them.
+    """Several graphs side by side, as one graph without edges between them: one row per node.
 
     Attributes
     ----------
@@ -37,6 +81,19 @@ class GraphBatch:
     def __len__(self) -> int:
         return len(self.graph_offsets) - 1
 
+    def gather(self, x: Tensor, depth: int) -> Tensor:
+        """Return the sum over each node and its neighbors."""
+        adjacency = Product(self.neighbors, self.arc_offsets)
+        return x + Products(adjacency, adjacency)(x)  # symmetric: its own transpose
+
+    def weights(self, depth: int) -> None:
+        """Say that a row is a node."""
+
+    def pool(self, x: Tensor, depth: int) -> Tensor:
+        """Return the sum over the nodes of each graph."""
+        sums: Tensor = GraphSum.apply(x, self.graph_offsets)
+        return sums
+
     @cached_property
     def edge_index(self) -> Tensor:
         """All arcs as PyG takes them, ``(2, n_arcs)`` int64."""
@@ -56,55 +113,8 @@ def batch_of(graphs: GraphDataset, features: Tensor) -> GraphBatch:
     )
 
 
-@dataclass(frozen=True)
-class NodeFeatures:
-    """What a node looks like to a network, learned from the training graphs.
-
-    The paper's setting: the node's label, one-hot, where the dataset has labels, else a constant 1
-    for every node. A label that the training graphs do not have is a vector of zeros.
-
-    Attributes
-    ----------
-    label_names : tuple of str
-        Labels in the order of the one-hot vector; empty without labels.
-    n_attributes : int
-        Continuous attributes appended to it; 0 unless they were asked for.
-    """
-
-    label_names: tuple[str, ...]
-    n_attributes: int = 0
-
-    @classmethod
-    def of(cls, graphs: GraphDataset, use_attributes: bool = False) -> NodeFeatures:
-        """Read off a training set what its nodes have."""
-        attributes = graphs.node_attributes if use_attributes else None
-        return cls(graphs.node_label_names, 0 if attributes is None else attributes.shape[1])
-
-    @property
-    def width(self) -> int:
-        """Length of a node's vector."""
-        return (len(self.label_names) + self.n_attributes) or 1
-
-    def __call__(self, graphs: GraphDataset) -> Tensor:
-        """Return the vectors of all nodes, ``(n_nodes, width)``."""
-        parts: list[Any] = []
-        if self.label_names:
-            one_hot = np.zeros((graphs.n_nodes, len(self.label_names)), dtype=np.float32)
-            if graphs.node_labels is not None:
-                codes = recode(graphs.node_labels, graphs.node_label_names, self.label_names)
-                known = np.flatnonzero(codes >= 0)
-                one_hot[known, codes[known]] = 1
-            parts.append(one_hot)
-        if self.n_attributes:
-            assert graphs.node_attributes is not None
-            parts.append(graphs.node_attributes.astype(np.float32))
-        if not parts:
-            parts.append(np.ones((graphs.n_nodes, 1), dtype=np.float32))
-        return torch.from_numpy(np.concatenate(parts, axis=1))
-
-
-class Batches:
-    """Graphs that are ready to be cut into batches, any rows at a time.
+class GraphBatches:
+    """Graphs as they are, node by node; see `Batches`.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ Encoder = Literal["gin", "gcn", "sage", "gat", "gin-pyg"]
 
 
 def make_layer(encoder: Encoder, n_in: int, width: int) -> nn.Module:
-    """Return one round of message passing: ``layer(x, batch)``, ``(n_nodes, width)``."""
+    """Return one round of message passing: ``layer(x, batch, depth)``, ``(n_nodes, width)``."""
     return GINLayer(n_in, width) if encoder == "gin" else PygLayer(encoder, n_in, width)
 
 
@@ -27,7 +27,7 @@ class PygLayer(nn.Module):
         self.convolution = _convolution(encoder, n_in, width)
         self.norm = nn.BatchNorm1d(width)
 
-    def forward(self, x: Tensor, batch: GraphBatch) -> Tensor:
+    def forward(self, x: Tensor, batch: GraphBatch, depth: int) -> Tensor:
         """Map node vectors ``(n_nodes, n_in)`` to ``(n_nodes, width)``."""
         return batch_norm(self.norm, torch.relu(self.convolution(x, batch.edge_index)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from kgnn.nn.batch import GraphBatch
+from kgnn.nn.batch import Batch
 from kgnn.nn.gin import GIN
 from kgnn.nn.memory import MemoryNetwork, Rows
 
@@ -34,7 +34,7 @@ class EnsembleNetwork(nn.Module):
 
     def forward(
         self,
-        batch: GraphBatch,
+        batch: Batch,
         queries: Rows,
         memory: Rows,
         memory_targets: Tensor,

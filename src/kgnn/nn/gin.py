@@ -13,11 +13,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from kgnn.nn.batch import GraphBatch
+from kgnn.nn.batch import Batch
 from kgnn.nn.encoders import Encoder, make_layer
-from kgnn.nn.layers import GraphSum, batch_norm
+from kgnn.nn.layers import batch_norm
 
 Readout = Literal["sum", "log", "both"]
+Pooling = Literal["last", "all"]
 
 
 class GIN(nn.Module):
@@ -34,9 +35,11 @@ class GIN(nn.Module):
     dropout : float
         In the classifier.
     readout : {"sum", "log", "both"}
-        The sum of the last layer's node vectors as it is, compressed by ``sign(x) log(1 + |x|)``,
-        or both side by side. Sums grow with the size of a graph; their logarithm keeps large
-        graphs within reach of the classifier.
+        The sum of node vectors as it is, compressed by ``sign(x) log(1 + |x|)``, or both side by
+        side. Sums grow with the size of a graph; their logarithm keeps large graphs within reach
+        of the classifier.
+    pooling : {"last", "all"}
+        Sum the vectors of the last layer, or those of every depth, the nodes' own included.
     encoder : {"gin", "gcn", "sage", "gat", "gin-pyg"}
         Kind of the layers; all but the first come from PyG.
     """
@@ -50,6 +53,7 @@ class GIN(nn.Module):
         layers: int = 3,
         dropout: float = 0.5,
         readout: Readout = "sum",
+        pooling: Pooling = "last",
         encoder: Encoder = "gin",
     ) -> None:
         super().__init__()
@@ -57,24 +61,26 @@ class GIN(nn.Module):
         self.layers = nn.ModuleList(
             make_layer(encoder, a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
         )
-        self.readout = readout
-        n_pooled = width * (2 if readout == "both" else 1)
+        self.readout, self.pooling = readout, pooling
+        n_pooled = (width if pooling == "last" else sum(sizes)) * (2 if readout == "both" else 1)
         self.pooled_norm = nn.BatchNorm1d(n_pooled)
         self.classifier = nn.Sequential(
             nn.Linear(n_pooled, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, n_classes)
         )
 
-    def embed(self, batch: GraphBatch) -> Tensor:
+    def embed(self, batch: Batch) -> Tensor:
         """Return one vector per graph, ``(n_graphs, n_pooled)``."""
-        x = batch.features
-        for layer in self.layers:
-            x = layer(x, batch)
-        total: Tensor = GraphSum.apply(x, batch.graph_offsets)
+        vectors = [batch.features]
+        for depth, layer in enumerate(self.layers, start=1):
+            vectors.append(layer(vectors[-1], batch, depth))
+        first = len(self.layers) if self.pooling == "last" else 0
+        sums = [batch.pool(x, depth) for depth, x in enumerate(vectors) if depth >= first]
+        total = torch.cat(sums, dim=1)
         compressed = total.sign() * total.abs().log1p()
         parts = {"sum": [total], "log": [compressed], "both": [total, compressed]}[self.readout]
         return batch_norm(self.pooled_norm, torch.cat(parts, dim=1))
 
-    def forward(self, batch: GraphBatch) -> Tensor:
+    def forward(self, batch: Batch) -> Tensor:
         """Return logits, ``(n_graphs, n_classes)``."""
         logits: Tensor = self.classifier(self.embed(batch))
         return logits

@@ -1,4 +1,4 @@
-"""Sums over neighbors and over graphs, and the layer of a GIN that is made of them."""
+"""The layer of a GIN, and normalization of rows that stand for several nodes."""
 
 from __future__ import annotations
 
@@ -7,51 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from kgnn.nn.batch import GraphBatch
-
-
-class NeighborSum(torch.autograd.Function):
-    """Sum of the neighbors' vectors of every node.
-
-    ``embedding_bag`` is torch's fastest sparse product (see docs/decisions.md). Adjacency is
-    symmetric, so the gradient is the same sum over the same neighbors.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, neighbors: Tensor, arc_offsets: Tensor) -> Tensor:
-        """Return ``A x``."""
-        ctx.save_for_backward(neighbors, arc_offsets)
-        return bag_sums(neighbors, x, arc_offsets)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        """Return ``Aᵀ g = A g``."""
-        neighbors, arc_offsets = ctx.saved_tensors
-        return bag_sums(neighbors, grads[0], arc_offsets), None, None
-
-
-class GraphSum(torch.autograd.Function):
-    """Sum of the vectors of each graph's nodes; a graph without nodes gets zeros."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, graph_offsets: Tensor) -> Tensor:
-        """Return ``(n_graphs, d)``."""
-        ctx.save_for_backward(graph_offsets)
-        nodes = torch.arange(len(x), dtype=graph_offsets.dtype)
-        return bag_sums(nodes, x, graph_offsets)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        """Give every node its graph's gradient."""
-        (graph_offsets,) = ctx.saved_tensors
-        return grads[0].repeat_interleave(graph_offsets.diff(), dim=0), None
-
-
-def bag_sums(rows: Tensor, x: Tensor, offsets: Tensor) -> Tensor:
-    """Return, for each bag of rows between two offsets, the sum of these rows of x."""
-    return nn.functional.embedding_bag(
-        rows, x.contiguous(), offsets, mode="sum", include_last_offset=True
-    )
+from kgnn.nn.batch import Batch
 
 
 class GINLayer(nn.Module):
@@ -63,17 +19,62 @@ class GINLayer(nn.Module):
         self.outer = nn.Linear(width, width)
         self.norm = nn.BatchNorm1d(width)
 
-    def forward(self, x: Tensor, batch: GraphBatch) -> Tensor:
-        """Map node vectors ``(n_nodes, n_in)`` to ``(n_nodes, width)``."""
-        total = x + NeighborSum.apply(x, batch.neighbors, batch.arc_offsets)
-        return batch_norm(self.norm, torch.relu(self.outer(torch.relu(self.inner(total)))))
+    def forward(self, x: Tensor, batch: Batch, depth: int) -> Tensor:
+        """Map the vectors of one depth, ``(n_rows, n_in)``, to the next, ``(n_rows, width)``."""
+        total = batch.gather(x, depth)
+        x = torch.relu(self.outer(torch.relu(self.inner(total))))
+        return batch_norm(self.norm, x, batch.weights(depth))
 
 
-def batch_norm(norm: nn.BatchNorm1d, x: Tensor) -> Tensor:
-    """Normalize; a batch of one row, which has no variance, takes the running statistics."""
-    if norm.training and len(x) < 2:
+def batch_norm(norm: nn.BatchNorm1d, x: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Normalize, as if each row were there as often as its weight says.
+
+    A batch of one row, which has no variance, takes the running statistics.
+    """
+    if not norm.training or (len(x) if weights is None else float(weights.sum())) < 2:
         return nn.functional.batch_norm(
             x, norm.running_mean, norm.running_var, norm.weight, norm.bias, False, 0.0, norm.eps
         )
-    result: Tensor = norm(x)
+    if weights is None:
+        result: Tensor = norm(x)
+        return result
+    result, mean, variance = _WeightedNorm.apply(x, weights, norm.weight, norm.bias, norm.eps)
+    with torch.no_grad():
+        assert norm.num_batches_tracked is not None
+        norm.num_batches_tracked += 1
+        n_batches = float(norm.num_batches_tracked)
+        share = 1 / n_batches if norm.momentum is None else norm.momentum
+        total = weights.sum()
+        norm.running_mean += share * (mean - norm.running_mean)
+        norm.running_var += share * (variance * total / (total - 1) - norm.running_var)
     return result
+
+
+class _WeightedNorm(torch.autograd.Function):
+    """BatchNorm of rows that count several times, in training."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weights: Tensor, scale: Tensor, shift: Tensor, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        weights = weights.to(x.dtype)
+        shares = weights / weights.sum()
+        mean = shares @ x
+        centered = x - mean
+        variance = shares @ (centered * centered)
+        inverse = (variance + eps).rsqrt()
+        normal = centered * inverse
+        ctx.save_for_backward(normal, shares, inverse, scale)
+        ctx.mark_non_differentiable(mean, variance)
+        return torch.addcmul(shift, normal, scale), mean, variance
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        normal, shares, inverse, scale = ctx.saved_tensors
+        grad = grads[0]
+        grad_shift = grad.sum(dim=0)
+        grad_scale = (grad * normal).sum(dim=0)
+        # Each row moves mean and variance by its share of the batch.
+        common = torch.addcmul(grad_shift, normal, grad_scale)
+        grad_x = torch.addcmul(grad, common, shares[:, None], value=-1) * (scale * inverse)
+        return grad_x, None, grad_scale, grad_shift, None

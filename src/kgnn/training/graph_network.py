@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from kgnn.graphs.graph import GraphDataset, Ints
-from kgnn.nn.batch import Batches, NodeFeatures
+from kgnn.nn.batch import Batches
+from kgnn.nn.node_features import NodeFeatures
+from kgnn.nn.quotients import batches_of
 from kgnn.training.networks import Examples, Fitted, Network, Optimizing
 
 # Bound of one forward pass without gradients, so that predictions need bounded memory.
@@ -25,8 +27,10 @@ class GraphNetwork(Network):
     build : callable
         Length of a node's vector to a module.
     optimizing : Optimizing
-    use_attributes : bool
-        Whether continuous node attributes are read.
+    node_features : NodeFeatures
+    layers : int
+        Rounds of message passing that may be done once for all nodes of a color, if the module
+        is a GIN; 0 if it is not.
     """
 
     name = "gnn"
@@ -37,16 +41,16 @@ class GraphNetwork(Network):
         build: Callable[[int], nn.Module],
         optimizing: Optimizing,
         *,
-        use_attributes: bool = False,
+        node_features: NodeFeatures,
+        layers: int = 0,
     ) -> None:
         super().__init__(optimizing)
-        self.node_features = NodeFeatures.of(pool, use_attributes)
-        self.build = build
+        self.build, self.node_features, self.layers = build, node_features, layers
         self.pool = self.prepare(pool)
 
     def prepare(self, graphs: GraphDataset) -> Batches:
         """Make graphs ready to be cut into batches."""
-        return Batches(graphs, self.node_features)
+        return batches_of(graphs, self.node_features, self.layers)
 
     def part(self, rows: Ints) -> Batches:
         """Return some of the training graphs, prepared."""

@@ -1,0 +1,269 @@
+"""Graphs shrunk to their colors, so that message passing computes nothing twice.
+
+After l layers, a GIN cannot tell apart two nodes with the same Weisfeiler-Lehman color of depth l:
+their vectors are equal. So each graph keeps one row per *color* instead of one per node, depth by
+depth. With ``M_l[c, d]`` the number of times that a node of color c (depth l) has itself or a
+neighbor of color d (depth l − 1), and ``m_l[c]`` the number of nodes of color c,
+
+    H_l = BN(MLP_l(M_l H_{l−1}), weights m_l)      pooled at depth l = Σ_c m_l[c] H_l[c]
+
+are exactly the rows, the normalization and the sum over all nodes of plain message passing, and so
+are the gradients.
+
+ARCHITECTURE.md has a picture.
+
+Colors are kept for each graph by itself and not shared between graphs. Sharing would save little
+more (docs/decisions.md has the numbers), and this way a batch is cut by copying: all that belongs
+to a graph lies side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor, nn
+
+from kgnn.graphs.graph import GraphDataset, Ints, ShortInts, offsets_of, ranges
+from kgnn.kernels.colors import refine
+from kgnn.kernels.numbering import numbered
+from kgnn.nn.batch import Batches, GraphBatches
+from kgnn.nn.node_features import NodeFeatures
+from kgnn.nn.sparse import GraphSum, Product, Products
+
+# A row goes through two matrix products, which takes as long as adding some hundred rows.
+_ROW = 100
+# Colors carry weights and a second matrix, so that they must save something.
+_LESS = 0.9
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Several lists for each graph, flat: list j of graph g is a run of ``values``.
+
+    Attributes
+    ----------
+    starts, sizes : (n_lists, n_graphs) int64
+    values : (n_values,)
+    """
+
+    starts: Ints
+    sizes: Ints
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, lists: Sequence[NDArray[Any]], firsts: Sequence[Ints]) -> Packed:
+        """Pack arrays that hold the lists of all graphs, given where each graph's begins."""
+        begins = offsets_of(np.array([len(each) for each in lists]))
+        starts = np.array([first[:-1] + b for first, b in zip(firsts, begins, strict=False)])
+        sizes = np.array([np.diff(first) for first in firsts])
+        return cls(starts, sizes, np.concatenate(lists))
+
+    def places(self, graphs: Ints) -> Ints:
+        """Return where the lists of some graphs are: list by list, and in it graph by graph."""
+        return ranges(self.starts[:, graphs].ravel(), self.sizes[:, graphs].ravel())
+
+
+class ColorBatch:
+    """Several graphs side by side, one row per color; see `kgnn.nn.batch.Batch`.
+
+    Parameters
+    ----------
+    features : (n_colors at depth 0, d) float32
+    counts : list of (n_colors,) float32
+        For each depth.
+    graph_offsets : list of (n_graphs + 1,) int32
+        For each depth, where the colors of each graph begin.
+    products : list of Products
+        For each depth from 1 on.
+    """
+
+    def __init__(
+        self,
+        features: Tensor,
+        counts: list[Tensor],
+        graph_offsets: list[Tensor],
+        products: list[Products],
+    ) -> None:
+        self.features, self.counts = features, counts
+        self.graph_offsets, self.products = graph_offsets, products
+
+    def __len__(self) -> int:
+        return len(self.graph_offsets[0]) - 1
+
+    def gather(self, x: Tensor, depth: int) -> Tensor:
+        """Return, for each color of a depth, the sum over a node of it and its neighbors."""
+        return self.products[depth - 1](x)
+
+    def weights(self, depth: int) -> Tensor:
+        """Return how many nodes each color stands for."""
+        return self.counts[depth]
+
+    def pool(self, x: Tensor, depth: int) -> Tensor:
+        """Return the sum over the nodes of each graph."""
+        sums: Tensor = GraphSum.apply(x, self.graph_offsets[depth], self.counts[depth])
+        return sums
+
+
+class ColorBatches:
+    """Graphs shrunk to their colors, ready to be cut into batches, any rows at a time.
+
+    Parameters
+    ----------
+    graphs : GraphDataset
+    kinds : (n_nodes,) int
+        What distinguishes nodes before the first layer.
+    vectors : callable
+        Kinds to the nodes' vectors.
+    layers : int
+
+    Attributes
+    ----------
+    counts : Packed
+        For each depth, how many nodes have each color.
+    kinds : Packed
+        Kind of each color of depth 0.
+    row_sizes, columns : Packed
+        For each depth from 1 on, M and its transpose: number of entries in each row, and columns
+        of the entries, counted within the graph.
+    values : (n_entries,) float32
+        The entries, in the order of ``columns``.
+    """
+
+    def __init__(
+        self,
+        graphs: GraphDataset,
+        kinds: ShortInts,
+        vectors: Callable[[ShortInts], Tensor],
+        layers: int,
+    ) -> None:
+        self.graphs, self.vectors, self.layers = graphs, vectors, layers
+        counts, firsts, matrices = [], [], []
+        before = np.empty(0, dtype=np.int64)  # color of each node one depth up
+        for depth, coloring in enumerate(refine(graphs, kinds.astype(np.uint64), layers)):
+            color, examples, first = _colors_of_graphs(graphs, coloring)
+            counts.append(np.bincount(color, minlength=len(examples)).astype(np.float32))
+            firsts.append(first)
+            if depth == 0:
+                self.kinds = Packed.of([kinds[examples]], [first])
+            else:
+                shape = (len(examples), len(counts[-2]))
+                matrix = _sums(graphs, examples, before, shape)
+                matrices += [(matrix, depth, depth - 1), (matrix.T.tocsr(), depth - 1, depth)]
+            before = color
+        self.counts = Packed.of(counts, firsts)
+        self.row_sizes = Packed.of(
+            [np.diff(m.indptr).astype(np.int32) for m, *_ in matrices],
+            [firsts[row_depth] for _, row_depth, _ in matrices],
+        )
+        columns, entry_firsts = [], []
+        for matrix, row_depth, column_depth in matrices:
+            entry_first = matrix.indptr[firsts[row_depth]].astype(np.int64)
+            shift = np.repeat(firsts[column_depth][:-1], np.diff(entry_first))
+            columns.append((matrix.indices - shift).astype(np.int32))
+            entry_firsts.append(entry_first)
+        self.columns = Packed.of(columns, entry_firsts)
+        self.values = np.concatenate([m.data for m, *_ in matrices])
+        self._column_depths = [column_depth for *_, column_depth in matrices]
+
+    @property
+    def work(self) -> int:
+        """What a pass over all graphs costs, in additions of rows."""
+        n_rows, n_entries = self.counts.sizes[1:].sum(), self.columns.sizes[::2].sum()
+        return int(_ROW * n_rows + n_entries)
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __getitem__(self, rows: Ints) -> ColorBatch:
+        sizes = self.counts.sizes[:, rows]  # (n_depths, n_graphs)
+        offsets = np.zeros((len(sizes), len(rows) + 1), dtype=np.int32)
+        np.cumsum(sizes, axis=1, out=offsets[:, 1:])
+        counts = torch.from_numpy(self.counts.values[self.counts.places(rows)])
+        kinds = self.kinds.values[self.kinds.places(rows)]
+        return ColorBatch(
+            self.vectors(kinds),
+            list(counts.split(offsets[:, -1].tolist())),
+            list(torch.from_numpy(offsets)),
+            self._products(rows, offsets),
+        )
+
+    def _products(self, rows: Ints, offsets: ShortInts) -> list[Products]:
+        """Cut out the matrices of some graphs, as blocks along the diagonals of larger ones."""
+        places = self.columns.places(rows)
+        sizes = self.columns.sizes[:, rows]
+        columns = self.columns.values[places]
+        columns += np.repeat(offsets[self._column_depths, :-1].ravel(), sizes.ravel())
+        n_entries = sizes.sum(axis=1).tolist()
+        parts = zip(
+            torch.from_numpy(columns).split(n_entries),
+            torch.from_numpy(self.values[places]).split(n_entries),
+            torch.from_numpy(self.row_sizes.values[self.row_sizes.places(rows)]).split(
+                self.row_sizes.sizes[:, rows].sum(axis=1).tolist()
+            ),
+            strict=True,
+        )
+        matrices = [
+            Product(column, nn.functional.pad(size.cumsum(0, dtype=torch.int32), (1, 0)), value)
+            for column, value, size in parts
+        ]
+        return [Products(*matrices[i : i + 2]) for i in range(0, len(matrices), 2)]
+
+
+def batches_of(graphs: GraphDataset, node_features: NodeFeatures, layers: int) -> Batches:
+    """Make graphs ready for a GIN: by color where that is less work, else node by node.
+
+    Parameters
+    ----------
+    graphs : GraphDataset
+    node_features : NodeFeatures
+        Continuous attributes make all nodes different; then it is node by node.
+    layers : int
+        Of the GIN; 0 for a network that must see the nodes themselves.
+    """
+    if layers > 0 and not node_features.n_attributes and graphs.n_nodes > 0:
+        shrunk = ColorBatches(graphs, node_features.kinds(graphs), node_features.vectors, layers)
+        if shrunk.work < _LESS * layers * (_ROW * graphs.n_nodes + graphs.n_arcs):
+            return shrunk
+    return GraphBatches(graphs, node_features)
+
+
+def _colors_of_graphs(
+    graphs: GraphDataset, coloring: NDArray[np.uint64]
+) -> tuple[Ints, Ints, Ints]:
+    """Give numbers to the colors of each graph, graph after graph.
+
+    Returns the color of each node, a node of each color, and where each graph's colors begin.
+    """
+    _, number = numbered(coloring)
+    pairs = (graphs.node_graphs.astype(np.int64) << 32) | number
+    distinct, examples, color = np.unique(pairs, return_index=True, return_inverse=True)
+    sizes = np.bincount(distinct >> 32, minlength=len(graphs))
+    return color, examples, offsets_of(sizes)
+
+
+def _sums(
+    graphs: GraphDataset, examples: Ints, before: Ints, shape: tuple[int, int]
+) -> sparse.csr_array:
+    """Return M: for an example of each color, its own earlier color and those of its neighbors."""
+    degrees = graphs.degrees[examples]
+    offsets = offsets_of(degrees + 1)
+    indices = np.empty(offsets[-1], dtype=np.int32)
+    indices[offsets[:-1]] = before[examples]
+    around = np.ones(len(indices), dtype=np.bool_)
+    around[offsets[:-1]] = False
+    arcs = np.repeat(
+        graphs.arc_offsets[examples] - (offsets[:-1] - np.arange(len(examples))), degrees
+    )
+    arcs += np.arange(len(arcs))
+    indices[around] = before[graphs.neighbors[arcs]]
+    matrix = sparse.csr_array(
+        (np.ones(len(indices), dtype=np.float32), indices, offsets), shape=shape
+    )
+    matrix.sum_duplicates()
+    return matrix
