@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peers import save, show
+from peers import PAPER, save, show
 
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
@@ -22,7 +22,6 @@ from kgnn.nn.node_features import NodeFeatures
 from kgnn.nn.quotients import ColorBatches
 
 LAYERS = 3
-PAPER = ["PROTEINS", "DD", "IMDB-B", "IMDB-M", "REDDIT-B", "REDDIT-M-5k", "COLLAB"]
 
 
 def as_one_graph(graphs: GraphDataset) -> GraphDataset:

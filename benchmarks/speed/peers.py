@@ -16,6 +16,8 @@ from kgnn.graphs.graph import GraphDataset
 
 T = TypeVar("T")
 
+PAPER = ["PROTEINS", "DD", "IMDB-B", "IMDB-M", "REDDIT-B", "REDDIT-M-5k", "COLLAB"]
+
 
 def cpu_seconds(work: Callable[[], T], repeats: int) -> tuple[float, T]:
     """Return the least CPU time of several runs, all threads together, and the last result."""

@@ -10,7 +10,7 @@ from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.nn.batch import GraphBatches
 from kgnn.nn.gin import GIN
-from kgnn.nn.layers import batch_norm
+from kgnn.nn.layers import GINLayer, batch_norm
 from kgnn.nn.node_features import NodeFeatures
 from kgnn.nn.quotients import ColorBatches, batches_of
 from tests.graphs.strategies import datasets
@@ -109,12 +109,22 @@ def test_pygs_gin_convolution_agrees():
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_gradients_by_color_pass_a_finite_difference_check():
+    _, colored = both_ways(random_graphs(3, n_nodes=6, n_edges=5), layers=1)
+    batch = colored[np.arange(3)]
+    layer = GINLayer(2, 3).double()
+    x = torch.randn(len(batch.features), 2, dtype=torch.float64, requires_grad=True)
+    inputs = (x, *layer.parameters())
+    torch.autograd.gradcheck(lambda v, *_: batch.pool(layer(v, batch, 1), 1), inputs)
+
+
 def test_a_star_has_two_colors_from_the_first_depth_on():
     star = pack("star", [6], [0] * 5, [1, 2, 3, 4, 5])
     _, colored = both_ways(star)
     assert colored.counts.sizes[:, 0].tolist() == [1, 2, 2, 2]
     batch = colored[np.array([0])]
-    assert sorted(batch.weights(1).tolist()) == [1, 5]
+    assert sorted(batch.weights(1).counts.tolist()) == [1, 5]
+    assert batch.weights(1).total == 6
 
 
 def test_what_does_not_shrink_stays_as_it_is():

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.nn.node_features import NodeFeatures
-from kgnn.nn.sparse import GraphSum, Product, Products
+from kgnn.nn.sparse import GraphSum, Product, Sums, Weights, WithNeighbors
 
 
 class Batch(Protocol):
@@ -31,11 +31,11 @@ class Batch(Protocol):
         """Return the number of graphs."""
         ...
 
-    def gather(self, x: Tensor, depth: int) -> Tensor:
-        """Return, for each row of a depth, the sum of x over its node and the neighbors."""
+    def sums(self, depth: int) -> Sums:
+        """Return what adds up, for each row of a depth, its node and the neighbors."""
         ...
 
-    def weights(self, depth: int) -> Tensor | None:
+    def weights(self, depth: int) -> Weights | None:
         """Return how many nodes each row of a depth stands for; None for one each."""
         ...
 
@@ -81,10 +81,9 @@ class GraphBatch:
     def __len__(self) -> int:
         return len(self.graph_offsets) - 1
 
-    def gather(self, x: Tensor, depth: int) -> Tensor:
-        """Return the sum over each node and its neighbors."""
-        adjacency = Product(self.neighbors, self.arc_offsets)
-        return x + Products(adjacency, adjacency)(x)  # symmetric: its own transpose
+    def sums(self, depth: int) -> WithNeighbors:
+        """Return the sums over each node and its neighbors."""
+        return WithNeighbors(Product(self.neighbors, self.arc_offsets))
 
     def weights(self, depth: int) -> None:
         """Say that a row is a node."""

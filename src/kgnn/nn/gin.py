@@ -75,10 +75,11 @@ class GIN(nn.Module):
             vectors.append(layer(vectors[-1], batch, depth))
         first = len(self.layers) if self.pooling == "last" else 0
         sums = [batch.pool(x, depth) for depth, x in enumerate(vectors) if depth >= first]
-        total = torch.cat(sums, dim=1)
-        compressed = total.sign() * total.abs().log1p()
-        parts = {"sum": [total], "log": [compressed], "both": [total, compressed]}[self.readout]
-        return batch_norm(self.pooled_norm, torch.cat(parts, dim=1))
+        total = torch.cat(sums, dim=1) if len(sums) > 1 else sums[0]
+        if self.readout != "sum":
+            compressed = total.sign() * total.abs().log1p()
+            total = torch.cat([total, compressed], 1) if self.readout == "both" else compressed
+        return batch_norm(self.pooled_norm, total)
 
     def forward(self, batch: Batch) -> Tensor:
         """Return logits, ``(n_graphs, n_classes)``."""

@@ -1,4 +1,7 @@
-"""The layer of a GIN, and normalization of rows that stand for several nodes."""
+"""The layer of a GIN as one function, with its gradient written by hand.
+
+On small graphs, recording and replaying a dozen operations takes longer than computing them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from kgnn.nn.batch import Batch
+from kgnn.nn.sparse import Sums, Weights
 
 
 class GINLayer(nn.Module):
@@ -21,60 +25,101 @@ class GINLayer(nn.Module):
 
     def forward(self, x: Tensor, batch: Batch, depth: int) -> Tensor:
         """Map the vectors of one depth, ``(n_rows, n_in)``, to the next, ``(n_rows, width)``."""
-        total = batch.gather(x, depth)
-        x = torch.relu(self.outer(torch.relu(self.inner(total))))
-        return batch_norm(self.norm, x, batch.weights(depth))
+        inner, outer, norm = self.inner, self.outer, self.norm
+        sums, weights = batch.sums(depth), batch.weights(depth)
+        matrices = inner.weight, inner.bias, outer.weight, outer.bias
+        if weights is None or weights.total < 2 or not norm.training:
+            return batch_norm(norm, _Layer.apply(x, sums, *matrices))
+        result, mean, variance = _Layer.apply(
+            x, sums, *matrices, norm.weight, norm.bias, weights, norm.eps
+        )
+        _remember(norm, mean, variance, weights.total)
+        return result
 
 
-def batch_norm(norm: nn.BatchNorm1d, x: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Normalize, as if each row were there as often as its weight says.
-
-    A batch of one row, which has no variance, takes the running statistics.
-    """
-    if not norm.training or (len(x) if weights is None else float(weights.sum())) < 2:
+def batch_norm(norm: nn.BatchNorm1d, x: Tensor) -> Tensor:
+    """Normalize; a batch of one row, which has no variance, takes the running statistics."""
+    if norm.training and len(x) < 2:
         return nn.functional.batch_norm(
             x, norm.running_mean, norm.running_var, norm.weight, norm.bias, False, 0.0, norm.eps
         )
-    if weights is None:
-        result: Tensor = norm(x)
-        return result
-    result, mean, variance = _WeightedNorm.apply(x, weights, norm.weight, norm.bias, norm.eps)
-    with torch.no_grad():
-        assert norm.num_batches_tracked is not None
-        norm.num_batches_tracked += 1
-        n_batches = float(norm.num_batches_tracked)
-        share = 1 / n_batches if norm.momentum is None else norm.momentum
-        total = weights.sum()
-        norm.running_mean += share * (mean - norm.running_mean)
-        norm.running_var += share * (variance * total / (total - 1) - norm.running_var)
+    result: Tensor = norm(x)
     return result
 
 
-class _WeightedNorm(torch.autograd.Function):
-    """BatchNorm of rows that count several times, in training."""
+def _remember(norm: nn.BatchNorm1d, mean: Tensor, variance: Tensor, n_rows: int) -> None:
+    """Update running statistics as BatchNorm does."""
+    assert norm.num_batches_tracked is not None
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    norm.num_batches_tracked += 1
+    share = 1 / int(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
+    norm.running_mean.lerp_(mean, share)
+    norm.running_var.lerp_(variance.mul_(n_rows / (n_rows - 1)), share)
+
+
+class _Layer(torch.autograd.Function):
+    """``ReLU(W₂ ReLU(W₁ S x + b₁) + b₂)`` with sparse sums S, and BatchNorm with weights on top.
+
+    Without ``weights``, the last step is left out.
+    """
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weights: Tensor, scale: Tensor, shift: Tensor, eps: float
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        weights = weights.to(x.dtype)
-        shares = weights / weights.sum()
-        mean = shares @ x
-        centered = x - mean
-        variance = shares @ (centered * centered)
-        inverse = (variance + eps).rsqrt()
-        normal = centered * inverse
-        ctx.save_for_backward(normal, shares, inverse, scale)
+        ctx: Any,
+        x: Tensor,
+        sums: Sums,
+        w1: Tensor,
+        b1: Tensor,
+        w2: Tensor,
+        b2: Tensor,
+        scale: Tensor | None = None,
+        shift: Tensor | None = None,
+        weights: Weights | None = None,
+        eps: float = 0.0,
+    ) -> Any:
+        total = sums.there(x)
+        hidden = torch.addmm(b1, total, w1.t()).relu_()
+        result = torch.addmm(b2, hidden, w2.t()).relu_()
+        ctx.sums = sums
+        if weights is None:
+            ctx.save_for_backward(total, hidden, result, w1, w2)
+            return result
+        assert scale is not None
+        assert shift is not None
+        shares = weights.counts.to(x.dtype) / weights.total
+        mean = shares @ result
+        normal = result - mean
+        variance = shares @ normal.square()
+        inverse = (variance + eps).rsqrt_()
+        normal.mul_(inverse)
+        ctx.save_for_backward(total, hidden, result, w1, w2, normal, shares, inverse, scale)
         ctx.mark_non_differentiable(mean, variance)
         return torch.addcmul(shift, normal, scale), mean, variance
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        normal, shares, inverse, scale = ctx.saved_tensors
+        total, hidden, result, w1, w2, *normalization = ctx.saved_tensors
         grad = grads[0]
-        grad_shift = grad.sum(dim=0)
-        grad_scale = (grad * normal).sum(dim=0)
-        # Each row moves mean and variance by its share of the batch.
-        common = torch.addcmul(grad_shift, normal, grad_scale)
-        grad_x = torch.addcmul(grad, common, shares[:, None], value=-1) * (scale * inverse)
-        return grad_x, None, grad_scale, grad_shift, None
+        grad_scale = grad_shift = None
+        if normalization:
+            normal, shares, inverse, scale = normalization
+            grad_shift = grad.sum(dim=0)
+            grad_scale = (grad * normal).sum(dim=0)
+            # Each row moves mean and variance by its share of the batch.
+            common = torch.addcmul(grad_shift, normal, grad_scale)
+            grad = torch.addcmul(grad, common, shares[:, None], value=-1).mul_(scale * inverse)
+        outer = torch.ops.aten.threshold_backward(grad, result, 0)
+        inner = torch.ops.aten.threshold_backward(outer @ w2, hidden, 0)
+        return (
+            ctx.sums.back(inner @ w1) if ctx.needs_input_grad[0] else None,
+            None,
+            inner.t() @ total,
+            inner.sum(dim=0),
+            outer.t() @ hidden,
+            outer.sum(dim=0),
+            grad_scale,
+            grad_shift,
+            None,
+            None,
+        )

@@ -34,7 +34,7 @@ from kgnn.kernels.colors import refine
 from kgnn.kernels.numbering import numbered
 from kgnn.nn.batch import Batches, GraphBatches
 from kgnn.nn.node_features import NodeFeatures
-from kgnn.nn.sparse import GraphSum, Product, Products
+from kgnn.nn.sparse import GraphSum, Product, Weighted, Weights
 
 # A row goes through two matrix products, which takes as long as adding some hundred rows.
 _ROW = 100
@@ -69,40 +69,39 @@ class Packed:
         return ranges(self.starts[:, graphs].ravel(), self.sizes[:, graphs].ravel())
 
 
+@dataclass(frozen=True)
 class ColorBatch:
     """Several graphs side by side, one row per color; see `kgnn.nn.batch.Batch`.
 
-    Parameters
+    Attributes
     ----------
     features : (n_colors at depth 0, d) float32
+    n_nodes : int
+        Of all graphs.
     counts : list of (n_colors,) float32
-        For each depth.
+        Number of nodes of each color, for each depth.
     graph_offsets : list of (n_graphs + 1,) int32
-        For each depth, where the colors of each graph begin.
-    products : list of Products
-        For each depth from 1 on.
+        Where the colors of each graph begin, for each depth.
+    products : list of Weighted
+        M and its transpose, for each depth from 1 on.
     """
 
-    def __init__(
-        self,
-        features: Tensor,
-        counts: list[Tensor],
-        graph_offsets: list[Tensor],
-        products: list[Products],
-    ) -> None:
-        self.features, self.counts = features, counts
-        self.graph_offsets, self.products = graph_offsets, products
+    features: Tensor
+    n_nodes: int
+    counts: list[Tensor]
+    graph_offsets: list[Tensor]
+    products: list[Weighted]
 
     def __len__(self) -> int:
         return len(self.graph_offsets[0]) - 1
 
-    def gather(self, x: Tensor, depth: int) -> Tensor:
-        """Return, for each color of a depth, the sum over a node of it and its neighbors."""
-        return self.products[depth - 1](x)
+    def sums(self, depth: int) -> Weighted:
+        """Return what adds up, for a node of each color, it and its neighbors."""
+        return self.products[depth - 1]
 
-    def weights(self, depth: int) -> Tensor:
+    def weights(self, depth: int) -> Weights:
         """Return how many nodes each color stands for."""
-        return self.counts[depth]
+        return Weights(self.counts[depth], self.n_nodes)
 
     def pool(self, x: Tensor, depth: int) -> Tensor:
         """Return the sum over the nodes of each graph."""
@@ -188,12 +187,13 @@ class ColorBatches:
         kinds = self.kinds.values[self.kinds.places(rows)]
         return ColorBatch(
             self.vectors(kinds),
+            int(self.graphs.graph_sizes[rows].sum()),
             list(counts.split(offsets[:, -1].tolist())),
             list(torch.from_numpy(offsets)),
             self._products(rows, offsets),
         )
 
-    def _products(self, rows: Ints, offsets: ShortInts) -> list[Products]:
+    def _products(self, rows: Ints, offsets: ShortInts) -> list[Weighted]:
         """Cut out the matrices of some graphs, as blocks along the diagonals of larger ones."""
         places = self.columns.places(rows)
         sizes = self.columns.sizes[:, rows]
@@ -212,7 +212,7 @@ class ColorBatches:
             Product(column, nn.functional.pad(size.cumsum(0, dtype=torch.int32), (1, 0)), value)
             for column, value, size in parts
         ]
-        return [Products(*matrices[i : i + 2]) for i in range(0, len(matrices), 2)]
+        return [Weighted(*matrices[i : i + 2]) for i in range(0, len(matrices), 2)]
 
 
 def batches_of(graphs: GraphDataset, node_features: NodeFeatures, layers: int) -> Batches:

@@ -1,11 +1,11 @@
-"""Sparse matrices times node vectors, with gradients: sums over neighbors and over graphs."""
+"""Sums over neighbors and over graphs: sparse matrices times node vectors, with gradients."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 
 class Product(NamedTuple):
@@ -28,37 +28,66 @@ class Product(NamedTuple):
 
         ``embedding_bag`` is torch's fastest sparse product (see docs/decisions.md).
         """
-        return nn.functional.embedding_bag(
-            self.columns,
-            x.contiguous(),
-            self.offsets,
-            mode="sum",
-            per_sample_weights=None if self.values is None else self.values.to(x.dtype),
-            include_last_offset=True,
-        )
+        weights = None if self.values is None else self.values.to(x.dtype)
+        sums: Tensor = torch.embedding_bag(
+            x.contiguous(), self.columns, self.offsets, False, 0, False, weights, True
+        )[0]
+        return sums
 
 
-class Products(NamedTuple):
-    """A sparse matrix and its transpose, which is what the gradient is multiplied with."""
+class Sums(Protocol):
+    """What a layer adds up for each of its rows, and the transpose, which gradients take."""
 
-    there: Product
-    back: Product
+    def there(self, x: Tensor) -> Tensor:
+        """Return the sums of rows of x."""
+        ...
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the product, which can be differentiated by x."""
-        product: Tensor = _Multiply.apply(x, self)
-        return product
+    def back(self, grad: Tensor) -> Tensor:
+        """Return the gradient by x, given the one by the sums."""
+        ...
 
 
-class _Multiply(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, products: Products) -> Tensor:
-        ctx.back = products.back
-        return products.there(x)
+class WithNeighbors(NamedTuple):
+    """Each node and its neighbors: ``(1 + A) x``, with a symmetric A."""
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        return ctx.back(grads[0]), None
+    adjacency: Product
+
+    def there(self, x: Tensor) -> Tensor:
+        """Return the sums of rows of x."""
+        return x + self.adjacency(x)
+
+    def back(self, grad: Tensor) -> Tensor:
+        """Return the same sums: the matrix is its own transpose."""
+        return self.there(grad)
+
+
+class Weighted(NamedTuple):
+    """Any matrix M, given with its transpose."""
+
+    matrix: Product
+    transpose: Product
+
+    def there(self, x: Tensor) -> Tensor:
+        """Return ``M x``."""
+        return self.matrix(x)
+
+    def back(self, grad: Tensor) -> Tensor:
+        """Return ``Mᵀ g``."""
+        return self.transpose(grad)
+
+
+class Weights(NamedTuple):
+    """How many nodes each row of a batch stands for.
+
+    Attributes
+    ----------
+    counts : (n_rows,) float32
+    total : int
+        Their sum.
+    """
+
+    counts: Tensor
+    total: int
 
 
 class GraphSum(torch.autograd.Function):

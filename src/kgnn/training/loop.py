@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel
 
 from kgnn.graphs.graph import Ints
 from kgnn.progress import track
+from kgnn.training.flat import Flat, flattened
 
 # Present in the paper's released code, not in its text.
 GRADIENT_NORM = 5.0
@@ -83,43 +83,51 @@ def train(
     what : str
         What to call this in reports of progress.
     """
-    optimizer = torch.optim.Adam(module.parameters(), lr=learning_rate, weight_decay=weight_decay)
-    averaged = AveragedModel(module, avg_fn=_running_average(averaging))
+    averaged = copy.deepcopy(module)
     history = History()
-    best = averaged.module
-    for epoch in track(range(epochs), what):
-        module.train()
-        losses = []
-        for part in batches(rows, batch_size, rng):
-            losses.append(_step(module, optimizer, loss(part)))
-            averaged.update_parameters(module)
-        history.loss.append(sum(losses) / len(losses))
-        if score is not None:
-            finish(averaged.module)
-            history.score.append(score(averaged.module))
-            if history.score[-1] > max(history.score[:-1], default=-np.inf):
-                history.best_epoch, best = epoch, copy.deepcopy(averaged.module)
-    if score is None:
-        finish(best)
-        history.best_epoch = epochs - 1
-    module.load_state_dict(best.state_dict())
+    best = averaged.state_dict()
+    with flattened(module) as flat, flattened(averaged) as average:
+        optimizer = adam(flat, learning_rate, weight_decay)
+        n_steps = 0
+        for epoch in track(range(epochs), what):
+            module.train()
+            losses = []
+            for part in batches(rows, batch_size, rng):
+                losses.append(_step(flat, optimizer, loss(part)))
+                n_steps += 1
+                _average(average, flat, averaging, n_steps)
+            history.loss.append(sum(losses) / len(losses))
+            if score is not None:
+                finish(averaged)
+                history.score.append(score(averaged))
+                if history.score[-1] > max(history.score[:-1], default=-np.inf):
+                    history.best_epoch, best = epoch, copy.deepcopy(averaged.state_dict())
+        if score is None:
+            finish(averaged)
+            history.best_epoch, best = epochs - 1, averaged.state_dict()
+        module.load_state_dict(best)
     module.eval()
     return history
 
 
-def _step(module: nn.Module, optimizer: torch.optim.Optimizer, value: Tensor) -> float:
-    optimizer.zero_grad()
+def adam(flat: Flat, learning_rate: float, weight_decay: float) -> torch.optim.Adam:
+    """Return Adam for all parameters of a module."""
+    return torch.optim.Adam([flat.weights], lr=learning_rate, weight_decay=weight_decay, fused=True)
+
+
+def _step(flat: Flat, optimizer: torch.optim.Optimizer, value: Tensor) -> float:
+    flat.gradient.zero_()
     value.backward()
-    nn.utils.clip_grad_norm_(module.parameters(), GRADIENT_NORM)
+    nn.utils.clip_grad_norm_([flat.weights], GRADIENT_NORM)
     optimizer.step()
     return float(value.detach())
 
 
-def _running_average(decay: float) -> Callable[[Tensor, Tensor, Tensor | int], Tensor]:
-    """Average with a decay that starts low, so that the first random weights are soon forgotten."""
+@torch.no_grad()
+def _average(average: Flat, new: Flat, decay: float, n_steps: int) -> None:
+    """Move the average towards new weights.
 
-    def update(average: Tensor, new: Tensor, n_averaged: Tensor | int) -> Tensor:
-        share = min(decay, (1 + float(n_averaged)) / (10 + float(n_averaged)))
-        return average + (1 - share) * (new - average)
-
-    return update
+    The decay starts low, so that the first random weights are soon forgotten.
+    """
+    share = min(decay, n_steps / (9 + n_steps)) if n_steps > 1 else 0.0
+    average.weights.lerp_(new.weights, 1 - share)
