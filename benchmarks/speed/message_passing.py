@@ -112,7 +112,7 @@ def our_times(graphs: GraphDataset, repeats: int) -> tuple[float, float, float]:
         repeats,
     )
     predicted, _ = cpu_seconds(
-        lambda: _predicted(module, (prepared[part] for part in passes(graphs))), repeats
+        lambda: _predicted(module, (prepared[part] for part in passes(prepared))), repeats
     )
     return trained, predicted, prepared_in
 

@@ -6,6 +6,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.methods import base
 from kgnn.methods.wl import WL
 
 FAST = {"iterations": (1,), "counts": ("raw",), "C": (1.0,)}
@@ -74,3 +75,11 @@ def test_no_graphs_to_predict_is_no_error():
     graphs = cycles_and_trees(20)
     model = WL(**FAST).fit(graphs)
     assert model.predict_proba(graphs[:0]).shape == (0, 2)
+
+
+def test_predictions_in_small_runs_are_the_same(monkeypatch):
+    graphs = planted_motifs(40)
+    model = WL().fit(graphs[:20])
+    whole = model.predict_proba(graphs)
+    monkeypatch.setattr(base, "_NODES_AT_ONCE", 30)
+    np.testing.assert_allclose(model.predict_proba(graphs), whole, rtol=1e-12)

@@ -5,6 +5,7 @@ import torch
 from kgnn.graphs.toy import planted_motifs, random_graphs
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.nn.batch import GraphBatches
 from kgnn.nn.gin import GIN
 from kgnn.nn.memory import MemoryNetwork
 from kgnn.nn.node_features import NodeFeatures
@@ -40,7 +41,7 @@ def both_networks(pool=GRAPHS, dimensions=8):
 def test_passes_cover_all_rows_in_order_within_the_bound(monkeypatch):
     graphs = random_graphs(50, n_nodes=20)
     monkeypatch.setattr(graph_network, "_NODES_PER_PASS", 100)
-    parts = list(passes(graphs))
+    parts = list(passes(GraphBatches(graphs, NodeFeatures.of(graphs))))
     assert np.concatenate(parts).tolist() == list(range(50))
     assert max(graphs.graph_sizes[rows].sum() for rows in parts) <= 120
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,13 @@ from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
 from kgnn.methods.parameters import check, parameters
+from kgnn.progress import track
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 UNLABELED = -1
+_NODES_AT_ONCE = 1 << 19
 Graphs = GraphDataset | Sequence[Any]
 
 
@@ -129,7 +132,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         graphs = as_dataset(X)
         if len(self.classes_) == 1 or len(graphs) == 0:
             return np.ones((len(graphs), len(self.classes_)))
-        return self._predict_proba(_hidden(graphs))
+        runs = track(_runs(graphs), "predicting")
+        return np.concatenate([self._predict_proba(_hidden(graphs[run])) for run in runs])
 
     def predict(self, X: Graphs) -> NDArray[Any]:
         """Return the most probable label of each graph."""
@@ -168,6 +172,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _runs(graphs: GraphDataset) -> list[slice]:
+    """Cut graphs into runs of a bounded number of nodes, so that predictions take little memory."""
+    run = graphs.node_offsets[:-1] // _NODES_AT_ONCE
+    return [slice(a, b) for a, b in pairwise([0, *(np.flatnonzero(np.diff(run)) + 1), len(graphs)])]
 
 
 def _hidden(graphs: GraphDataset) -> GraphDataset:

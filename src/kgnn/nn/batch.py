@@ -47,7 +47,10 @@ class Batch(Protocol):
 class Batches(Protocol):
     """Graphs that are ready to be cut into batches, any rows at a time."""
 
-    graphs: GraphDataset
+    @property
+    def sizes(self) -> Ints:
+        """Number of nodes of each graph."""
+        ...
 
     def __len__(self) -> int:
         """Return the number of graphs."""
@@ -122,7 +125,7 @@ class GraphBatches:
     """
 
     def __init__(self, graphs: GraphDataset, node_features: NodeFeatures) -> None:
-        self.graphs = graphs
+        self.graphs, self.sizes = graphs, graphs.graph_sizes
         self.node_features = node_features
 
     def __len__(self) -> int:
@@ -131,3 +134,22 @@ class GraphBatches:
     def __getitem__(self, rows: Ints) -> GraphBatch:
         part = self.graphs[rows]
         return batch_of(part, self.node_features(part))
+
+
+class SomeBatches:
+    """Some of the graphs that have been prepared; see `Batches`.
+
+    Parameters
+    ----------
+    prepared : Batches
+    rows : (n_graphs,) int64
+    """
+
+    def __init__(self, prepared: Batches, rows: Ints) -> None:
+        self.prepared, self.rows, self.sizes = prepared, rows, prepared.sizes[rows]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, rows: Ints) -> Batch:
+        return self.prepared[self.rows[rows]]

@@ -141,7 +141,7 @@ class ColorBatches:
         vectors: Callable[[ShortInts], Tensor],
         layers: int,
     ) -> None:
-        self.graphs, self.vectors, self.layers = graphs, vectors, layers
+        self.sizes, self.vectors = graphs.graph_sizes, vectors
         counts, firsts, matrices = [], [], []
         before = np.empty(0, dtype=np.int64)  # color of each node one depth up
         for depth, coloring in enumerate(refine(graphs, kinds.astype(np.uint64), layers)):
@@ -177,7 +177,7 @@ class ColorBatches:
         return int(_ROW * n_rows + n_entries)
 
     def __len__(self) -> int:
-        return len(self.graphs)
+        return len(self.sizes)
 
     def __getitem__(self, rows: Ints) -> ColorBatch:
         sizes = self.counts.sizes[:, rows]  # (n_depths, n_graphs)
@@ -187,7 +187,7 @@ class ColorBatches:
         kinds = self.kinds.values[self.kinds.places(rows)]
         return ColorBatch(
             self.vectors(kinds),
-            int(self.graphs.graph_sizes[rows].sum()),
+            int(self.sizes[rows].sum()),
             list(counts.split(offsets[:, -1].tolist())),
             list(torch.from_numpy(offsets)),
             self._products(rows, offsets),

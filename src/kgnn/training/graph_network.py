@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from kgnn.graphs.graph import GraphDataset, Ints
-from kgnn.nn.batch import Batches
+from kgnn.graphs.graph import GraphDataset, Ints, offsets_of
+from kgnn.nn.batch import Batches, SomeBatches
 from kgnn.nn.node_features import NodeFeatures
 from kgnn.nn.quotients import batches_of
 from kgnn.training.networks import Examples, Fitted, Network, Optimizing
 
 # Bound of one forward pass without gradients, so that predictions need bounded memory.
-_NODES_PER_PASS = 100_000
+_NODES_PER_PASS = 1 << 15
 
 
 class GraphNetwork(Network):
@@ -54,7 +54,7 @@ class GraphNetwork(Network):
 
     def part(self, rows: Ints) -> Batches:
         """Return some of the training graphs, prepared."""
-        return self.prepare(self.pool.graphs[rows])
+        return SomeBatches(self.pool, rows)
 
     def _build(self, examples: Examples) -> nn.Module:
         return self.build(self.node_features.width)
@@ -64,10 +64,10 @@ class GraphNetwork(Network):
         return logits
 
     def _on_all(self, module: nn.Module, prepared: Batches, fitted: Fitted) -> Tensor:
-        return torch.cat([module(prepared[rows]) for rows in passes(prepared.graphs)])
+        return torch.cat([module(prepared[rows]) for rows in passes(prepared)])
 
 
-def passes(graphs: GraphDataset) -> Iterator[Ints]:
-    """Cut a dataset into runs of rows that hold a bounded number of nodes each."""
-    run = graphs.node_offsets[:-1] // _NODES_PER_PASS
-    yield from np.split(np.arange(len(graphs)), np.flatnonzero(np.diff(run)) + 1)
+def passes(prepared: Batches) -> Iterator[Ints]:
+    """Cut prepared graphs into runs of rows that hold a bounded number of nodes each."""
+    run = offsets_of(prepared.sizes)[:-1] // _NODES_PER_PASS
+    yield from np.split(np.arange(len(prepared)), np.flatnonzero(np.diff(run)) + 1)

@@ -78,6 +78,6 @@ class JointNetwork(Network):
                     memory,
                     fitted.memory_targets,
                 )
-                for rows in passes(prepared.batches.graphs)
+                for rows in passes(prepared.batches)
             ]
         )

@@ -15,7 +15,7 @@ from kgnn.nn.memory import MemoryNetwork, Rows, SparseRows
 from kgnn.training.networks import Examples, Fitted, Network, Optimizing
 
 # Bound of the attention weights of one pass without gradients: a memory may be large.
-_ATTENTION_PER_PASS = 1 << 24
+_ATTENTION_PER_PASS = 1 << 20
 
 
 class KernelNetwork(Network):
