@@ -100,17 +100,20 @@ class _Layer(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         total, hidden, result, w1, w2, *normalization = ctx.saved_tensors
-        grad = grads[0]
+        grad = grads[0]  # not ours to change
         grad_scale = grad_shift = None
-        if normalization:
+        if not normalization:
+            outer = torch.ops.aten.threshold_backward(grad, result, 0)
+        else:
             normal, shares, inverse, scale = normalization
             grad_shift = grad.sum(dim=0)
             grad_scale = (grad * normal).sum(dim=0)
             # Each row moves mean and variance by its share of the batch.
             common = torch.addcmul(grad_shift, normal, grad_scale)
-            grad = torch.addcmul(grad, common, shares[:, None], value=-1).mul_(scale * inverse)
-        outer = torch.ops.aten.threshold_backward(grad, result, 0)
-        inner = torch.ops.aten.threshold_backward(outer @ w2, hidden, 0)
+            common.mul_(shares[:, None])
+            grad_relu = torch.sub(grad, common, out=common).mul_(scale * inverse)
+            outer = _where_positive_(grad_relu, result)
+        inner = _where_positive_(outer @ w2, hidden)
         return (
             ctx.sums.back(inner @ w1) if ctx.needs_input_grad[0] else None,
             None,
@@ -123,3 +126,9 @@ class _Layer(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _where_positive_(grad: Tensor, rectified: Tensor) -> Tensor:
+    """Turn the gradient after a ReLU into the one before it, in place."""
+    torch.ops.aten.threshold_backward.grad_input(grad, rectified, 0, grad_input=grad)
+    return grad
