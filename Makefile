@@ -26,6 +26,10 @@ format: $(VENV)/installed-dev
 
 bench-speed: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/speed/kernels.py
+	$(BIN)/python benchmarks/speed/message_passing.py
+	$(BIN)/python benchmarks/speed/fit.py
+	$(BIN)/python benchmarks/speed/scaling.py
+	$(BIN)/python benchmarks/speed/start_up.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,11 +1,13 @@
 """What each choice in KGNN is worth: one change at a time, paired over the same splits.
 
     python benchmarks/studies/kgnn_choices.py PROTEINS IMDB-BINARY --splits 10
+    python benchmarks/studies/kgnn_choices.py PROTEINS --table methods --markdown
 
 Every cell (dataset, variant, split) is a JSON file in ``--store``; running again runs only what is
 missing, and an interrupted study goes on where it was. The table shows the mean accuracy of each
-variant and its mean difference from the defaults over the splits that both have, with the standard
-error of that difference: one or two points on a few splits are noise.
+variant, or of each method beside KGNN, and its mean difference from KGNN with its defaults over the
+splits that both have, with the standard error of that difference: one or two points on a few splits
+are noise.
 """
 
 from __future__ import annotations
@@ -29,32 +31,43 @@ from kgnn.methods.registry import make
 from kgnn.threads import limit_threads
 
 # Name of a variant to the method and what differs from its defaults.
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "defaults": ("kgnn", {}),
-    "width 32": ("kgnn", {"width": 32}),
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "kgnn": ("kgnn", {}),
+    **{
+        name: (name, {})
+        for name in ("kgnn-sep", "ensemble-self", "gnn-self", "memnn-sup", "gnn-sup", "wl", "ldp")
+    },
+}
+CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
+    "kgnn": ("kgnn", {}),
+    "width 64, 128 coordinates": ("kgnn", {"width": 64, "dimensions": 128}),
+    "all nodes alike": ("kgnn", {"features": "paper"}),
+    "degrees as features": ("kgnn", {"features": "degree"}),
+    "last layer pooled": ("kgnn", {"pooling": "last"}),
+    "all layers pooled": ("kgnn", {"pooling": "all"}),
     "sum readout": ("kgnn", {"readout": "sum"}),
     "no averaged weights": ("kgnn", {"averaging": 0.0}),
     "dot attention": ("kgnn", {"attention": "dot"}),
     "no labels in memory": ("kgnn", {"memory_labels": False}),
     "exact colors only": ("kgnn", {"coarse": ()}),
-    "64 coordinates": ("kgnn", {"dimensions": 64}),
     "no rounds": ("kgnn", {"rounds": 0}),
     "soft targets": ("kgnn", {"soft": True}),
     "no quotas": ("kgnn", {"balanced": False}),
     "best round": ("kgnn", {"average_rounds": False}),
     "p alone predicts": ("kgnn", {"predict_with": "gnn"}),
     "q alone predicts": ("kgnn", {"predict_with": "memory"}),
-    "kgnn-sep": ("kgnn-sep", {}),
-    "gnn-sup": ("gnn-sup", {}),
-    "memnn-sup": ("memnn-sup", {}),
-    "wl": ("wl", {}),
-    "ldp": ("ldp", {}),
 }
+VARIANTS = {**METHODS, **CHOICES}
+
+
+def where(store: Path, graphs: GraphDataset, variant: str, seed: int) -> Path:
+    """Return the file of one result."""
+    return store / graphs.name / f"{variant.replace(' ', '-').replace(',', '')}-{seed}.json"
 
 
 def cell(store: Path, graphs: GraphDataset, variant: str, seed: int) -> dict[str, Any]:
     """Return one result, from the store or by running it."""
-    path = store / graphs.name / f"{variant.replace(' ', '-')}-{seed}.json"
+    path = where(store, graphs, variant, seed)
     if path.exists():
         return dict(json.loads(path.read_text(encoding="utf-8")))
     method, settings = VARIANTS[variant]
@@ -64,16 +77,32 @@ def cell(store: Path, graphs: GraphDataset, variant: str, seed: int) -> dict[str
     return result
 
 
-def show(name: str, accuracy: dict[str, list[float]]) -> None:
+def row(values: list[float], base: list[float]) -> list[str]:
+    """Return accuracy, mean difference and its standard error over the splits of both."""
+    n_both = min(len(values), len(base))
+    if n_both == 0:
+        return ["", "", "", "0"]
+    difference = np.subtract(values[:n_both], base[:n_both])
+    error = difference.std(ddof=1) / np.sqrt(n_both) if n_both > 1 else np.nan
+    spread = np.std(values, ddof=1) if len(values) > 1 else np.nan
+    accuracy = f"{np.mean(values):.1f} ± {spread:.1f}"
+    return [accuracy, f"{difference.mean():+.1f}", f"{error:.1f}", str(len(values))]
+
+
+def show(name: str, accuracy: dict[str, list[float]], markdown: bool) -> None:
     """Print the table of one dataset."""
-    table = Table(title=f"{name}, {len(accuracy['defaults'])} splits", title_justify="left")
-    for heading in ("variant", "accuracy %", "difference", "standard error"):
+    headings = ["variant", "accuracy %", "difference", "standard error", "splits"]
+    rows = [[variant, *row(values, accuracy["kgnn"])] for variant, values in accuracy.items()]
+    rows[0][2:4] = ["", ""]
+    if markdown:
+        print(f"\n**{name}**\n\n| {' | '.join(headings)} |\n| --- | ---: | ---: | ---: | ---: |")
+        print("\n".join(f"| {' | '.join(each)} |" for each in rows))
+        return
+    table = Table(title=name, title_justify="left")
+    for heading in headings:
         table.add_column(heading, justify="left" if heading == "variant" else "right")
-    for variant, values in accuracy.items():
-        difference = np.subtract(values, accuracy["defaults"])
-        error = difference.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-        row = [f"{np.mean(values):.1f}", f"{difference.mean():+.1f}", f"{error:.1f}"]
-        table.add_row(variant, *(row if variant != "defaults" else [row[0], "", ""]))
+    for each in rows:
+        table.add_row(*each)
     Console(width=100).print(table)
 
 
@@ -81,20 +110,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--only", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--table", choices=["methods", "choices"], default="choices")
+    parser.add_argument("--only", nargs="*", choices=list(VARIANTS))
     parser.add_argument("--store", type=Path, default=Path("results/kgnn-choices"))
+    parser.add_argument("--markdown", action="store_true", help="for a page")
+    parser.add_argument("--stored", action="store_true", help="show what is there, run nothing")
     chosen = parser.parse_args()
-    variants = ["defaults", *(v for v in chosen.only if v != "defaults")]
+    names = chosen.only or list(METHODS if chosen.table == "methods" else CHOICES)
+    variants = ["kgnn", *(v for v in names if v != "kgnn")]
     with limit_threads(1):
         for name in chosen.datasets:
             graphs = load(name)
             accuracy: dict[str, list[float]] = {variant: [] for variant in variants}
-            for seed in range(chosen.splits):
-                for variant in variants:
+            for variant in variants:
+                for seed in range(chosen.splits):
+                    if chosen.stored and not where(chosen.store, graphs, variant, seed).exists():
+                        break
                     result = cell(chosen.store, graphs, variant, seed)
                     accuracy[variant].append(result["accuracy"])
-                    print(f"{graphs.name}, split {seed}, {variant}: {result['accuracy']:.1f}")
-            show(graphs.name, accuracy)
+                    if not chosen.stored:
+                        print(f"{graphs.name}, split {seed}, {variant}: {result['accuracy']:.1f}")
+            show(graphs.name, {v: a for v, a in accuracy.items() if a}, chosen.markdown)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from kgnn.graphs.toy import planted_motifs
+from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.methods.gnn_sup import GNNSup
 from kgnn.nn.batch import GraphBatches
 
@@ -40,3 +40,22 @@ def test_batch_statistics_are_those_of_the_training_graphs():
         total = batch.sums(1).there(batch.features)
         hidden = torch.relu(layer.outer(torch.relu(layer.inner(total))))
     torch.testing.assert_close(layer.norm.running_mean, hidden.mean(0), rtol=1e-4, atol=1e-5)
+
+
+def _network(graphs, **settings):
+    gnn = GNNSup(epochs=1, **settings).fit(graphs).gnn_
+    return gnn.node_features.degrees, gnn.fitted.module.pooling
+
+
+def test_dense_graphs_without_labels_have_degrees_for_features():
+    rng = np.random.default_rng(0)
+    dense = random_graphs(12, n_nodes=12, n_edges=40).with_targets(rng.integers(0, 2, 12))
+    sparse = cycles_and_trees(12)
+    labeled = random_graphs(12, n_nodes=12, n_edges=40, n_node_labels=2)
+    labeled = labeled.with_targets(rng.integers(0, 2, 12))
+    assert _network(dense) == (True, "last")
+    assert _network(sparse) == (False, "all")
+    assert _network(labeled) == (False, "all")
+    assert _network(dense, features="paper") == (False, "all")
+    assert _network(sparse, features="degree", pooling="all") == (True, "all")
+    assert _network(labeled, features="degree", pooling="last") == (False, "last")

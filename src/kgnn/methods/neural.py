@@ -16,6 +16,9 @@ from kgnn.nn.node_features import NodeFeatures
 from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.networks import Examples, Optimizing, one_hot
 
+_DENSE = 4  # neighbors on average
+_AVERAGING = ("sage", "gat")  # encoders to which nodes that are alike stay alike
+
 
 @parameters
 class NeuralClassifier(GraphClassifier):
@@ -31,10 +34,13 @@ class NeuralClassifier(GraphClassifier):
         Rounds of message passing.
     readout : {"sum", "log", "both"}
         How node vectors become a graph vector; see `kgnn.nn.gin.GIN`.
-    pooling : {"last", "all"}
-        Which layers' node vectors are read out; see `kgnn.nn.gin.GIN`.
-    features : {"paper", "degree"}
-        What a node without a label looks like: a constant, or its degree, rounded.
+    pooling : {"auto", "last", "all"}
+        Which layers' node vectors are read out, see `kgnn.nn.gin.GIN`; ``auto`` is ``last`` where
+        nodes look like their degree, else ``all``.
+    features : {"auto", "paper", "degree"}
+        What a node without a label looks like: a constant as in the paper, or its degree, rounded.
+        ``auto`` takes degrees where graphs are dense (four neighbors and more on average) and for
+        encoders that average over neighbors, to which nodes that are alike would stay alike.
     dropout : float
         In the classifier on top.
     epochs, batch_size, learning_rate, weight_decay
@@ -52,13 +58,14 @@ class NeuralClassifier(GraphClassifier):
         Loss and VAL likelihood by epoch.
     """
 
-    width: Count = 64
+    width: Count = 32
     encoder: Encoder = "gin"
     layers: Count = 3
     # Paper silent: sums grow with a graph, so their logarithm stands beside them; see docs.
     readout: Readout = "both"
-    pooling: Pooling = "last"
-    features: Literal["paper", "degree"] = "paper"
+    # Paper silent: it reads out the last layer and gives all nodes a 1; see docs/choices.md.
+    pooling: Literal["auto", "last", "all"] = "auto"
+    features: Literal["auto", "paper", "degree"] = "auto"
     dropout: Annotated[float, Bounds(0, 0.99)] = 0.5
     epochs: Count = 40
     batch_size: Annotated[int, Bounds(2)] = 32
@@ -77,6 +84,13 @@ class NeuralClassifier(GraphClassifier):
         self.history_ = self.gnn_.fitted.history
 
     def _gnn(self, task: Task) -> GraphNetwork:
+        telling = task.graphs.n_arcs >= _DENSE * task.graphs.n_nodes or self.encoder in _AVERAGING
+        degrees = self.features == "degree" or (self.features == "auto" and telling)
+        node_features = NodeFeatures.of(task.graphs, self.use_attributes, degrees)
+        pooling: Pooling = "last" if node_features.degrees else "all"
+        if self.pooling != "auto":
+            pooling = self.pooling
+
         def build(n_features: int) -> GIN:
             return GIN(
                 n_features,
@@ -85,7 +99,7 @@ class NeuralClassifier(GraphClassifier):
                 layers=self.layers,
                 dropout=self.dropout,
                 readout=self.readout,
-                pooling=self.pooling,
+                pooling=pooling,
                 encoder=self.encoder,
             )
 
@@ -93,9 +107,7 @@ class NeuralClassifier(GraphClassifier):
             task.graphs,
             build,
             self._optimizing(),
-            node_features=NodeFeatures.of(
-                task.graphs, self.use_attributes, self.features == "degree"
-            ),
+            node_features=node_features,
             layers=self.layers if self.encoder == "gin" else 0,
         )
 
