@@ -86,7 +86,7 @@ class GraphBatch:
 
     def sums(self, depth: int) -> WithNeighbors:
         """Return the sums over each node and its neighbors."""
-        return WithNeighbors(Product(self.neighbors, self.arc_offsets))
+        return WithNeighbors(Product(self.neighbors, self.arc_offsets[:-1]))
 
     def weights(self, depth: int) -> None:
         """Say that a row is a node."""

@@ -27,10 +27,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from torch import Tensor, nn
+from torch import Tensor
 
 from kgnn.graphs.graph import GraphDataset, Ints, ShortInts, offsets_of, ranges
-from kgnn.kernels.colors import refine
+from kgnn.kernels.colors import mix, refine
 from kgnn.kernels.numbering import numbered
 from kgnn.nn.batch import Batches, GraphBatches
 from kgnn.nn.node_features import NodeFeatures
@@ -127,9 +127,9 @@ class ColorBatches:
         For each depth, how many nodes have each color.
     kinds : Packed
         Kind of each color of depth 0.
-    row_sizes, columns : Packed
-        For each depth from 1 on, M and its transpose: number of entries in each row, and columns
-        of the entries, counted within the graph.
+    starts, columns : Packed
+        For each depth from 1 on, M and its transpose: where the entries of each row begin, and
+        columns of the entries, both counted within the graph.
     values : (n_entries,) float32
         The entries, in the order of ``columns``.
     """
@@ -144,7 +144,7 @@ class ColorBatches:
         self.sizes, self.vectors = graphs.graph_sizes, vectors
         counts, firsts, matrices = [], [], []
         before = np.empty(0, dtype=np.int64)  # color of each node one depth up
-        for depth, coloring in enumerate(refine(graphs, kinds.astype(np.uint64), layers)):
+        for depth, coloring in enumerate(refine(graphs, mix(kinds.astype(np.uint64)), layers)):
             color, examples, first = _colors_of_graphs(graphs, coloring)
             counts.append(np.bincount(color, minlength=len(examples)).astype(np.float32))
             firsts.append(first)
@@ -156,16 +156,16 @@ class ColorBatches:
                 matrices += [(matrix, depth, depth - 1), (matrix.T.tocsr(), depth - 1, depth)]
             before = color
         self.counts = Packed.of(counts, firsts)
-        self.row_sizes = Packed.of(
-            [np.diff(m.indptr).astype(np.int32) for m, *_ in matrices],
-            [firsts[row_depth] for _, row_depth, _ in matrices],
-        )
-        columns, entry_firsts = [], []
+        starts, columns, entry_firsts = [], [], []
         for matrix, row_depth, column_depth in matrices:
-            entry_first = matrix.indptr[firsts[row_depth]].astype(np.int64)
+            first, entry_first = firsts[row_depth], matrix.indptr[firsts[row_depth]]
+            starts.append(matrix.indptr[:-1] - np.repeat(entry_first[:-1], np.diff(first)))
             shift = np.repeat(firsts[column_depth][:-1], np.diff(entry_first))
             columns.append((matrix.indices - shift).astype(np.int32))
-            entry_firsts.append(entry_first)
+            entry_firsts.append(entry_first.astype(np.int64))
+        self.starts = Packed.of(
+            [each.astype(np.int32) for each in starts], [firsts[depth] for _, depth, _ in matrices]
+        )
         self.columns = Packed.of(columns, entry_firsts)
         self.values = np.concatenate([m.data for m, *_ in matrices])
         self._column_depths = [column_depth for *_, column_depth in matrices]
@@ -180,13 +180,10 @@ class ColorBatches:
         return len(self.sizes)
 
     def __getitem__(self, rows: Ints) -> ColorBatch:
-        sizes = self.counts.sizes[:, rows]  # (n_depths, n_graphs)
-        offsets = np.zeros((len(sizes), len(rows) + 1), dtype=np.int32)
-        np.cumsum(sizes, axis=1, out=offsets[:, 1:])
+        offsets = _offsets(self.counts.sizes[:, rows])  # (n_depths, n_graphs + 1)
         counts = torch.from_numpy(self.counts.values[self.counts.places(rows)])
-        kinds = self.kinds.values[self.kinds.places(rows)]
         return ColorBatch(
-            self.vectors(kinds),
+            self.vectors(self.kinds.values[self.kinds.places(rows)]),
             int(self.sizes[rows].sum()),
             list(counts.split(offsets[:, -1].tolist())),
             list(torch.from_numpy(offsets)),
@@ -195,24 +192,31 @@ class ColorBatches:
 
     def _products(self, rows: Ints, offsets: ShortInts) -> list[Weighted]:
         """Cut out the matrices of some graphs, as blocks along the diagonals of larger ones."""
+        sizes, n_rows = self.columns.sizes[:, rows], self.starts.sizes[:, rows]
+        first_entries = _offsets(sizes)
         places = self.columns.places(rows)
-        sizes = self.columns.sizes[:, rows]
         columns = self.columns.values[places]
         columns += np.repeat(offsets[self._column_depths, :-1].ravel(), sizes.ravel())
-        n_entries = sizes.sum(axis=1).tolist()
-        parts = zip(
-            torch.from_numpy(columns).split(n_entries),
-            torch.from_numpy(self.values[places]).split(n_entries),
-            torch.from_numpy(self.row_sizes.values[self.row_sizes.places(rows)]).split(
-                self.row_sizes.sizes[:, rows].sum(axis=1).tolist()
-            ),
-            strict=True,
-        )
+        starts = self.starts.values[self.starts.places(rows)]
+        starts += np.repeat(first_entries[:, :-1].ravel(), n_rows.ravel())
+        n_entries = first_entries[:, -1].tolist()
         matrices = [
-            Product(column, nn.functional.pad(size.cumsum(0, dtype=torch.int32), (1, 0)), value)
-            for column, value, size in parts
+            Product(*parts)
+            for parts in zip(
+                torch.from_numpy(columns).split(n_entries),
+                torch.from_numpy(starts).split(n_rows.sum(axis=1).tolist()),
+                torch.from_numpy(self.values[places]).split(n_entries),
+                strict=True,
+            )
         ]
         return [Weighted(*matrices[i : i + 2]) for i in range(0, len(matrices), 2)]
+
+
+def _offsets(sizes: Ints) -> ShortInts:
+    """Return where each graph begins, for each of several lists."""
+    offsets = np.zeros((len(sizes), sizes.shape[1] + 1), dtype=np.int32)
+    np.cumsum(sizes, axis=1, out=offsets[:, 1:])
+    return offsets
 
 
 def batches_of(graphs: GraphDataset, node_features: NodeFeatures, layers: int) -> Batches:

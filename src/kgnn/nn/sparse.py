@@ -14,13 +14,14 @@ class Product(NamedTuple):
     Attributes
     ----------
     columns : (n_entries,) int32
-    offsets : (n_rows + 1,) int32
+    starts : (n_rows,) int32
+        Where the entries of each row begin.
     values : (n_entries,) float32 or None
         None for all ones.
     """
 
     columns: Tensor
-    offsets: Tensor
+    starts: Tensor
     values: Tensor | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -30,7 +31,7 @@ class Product(NamedTuple):
         """
         weights = None if self.values is None else self.values.to(x.dtype)
         sums: Tensor = torch.embedding_bag(
-            x.contiguous(), self.columns, self.offsets, False, 0, False, weights, True
+            x.contiguous(), self.columns, self.starts, False, 0, False, weights
         )[0]
         return sums
 
@@ -101,7 +102,7 @@ class GraphSum(torch.autograd.Function):
         ctx.save_for_backward(graph_offsets)
         ctx.weights = weights
         rows = torch.arange(len(x), dtype=graph_offsets.dtype)
-        return Product(rows, graph_offsets, weights)(x)
+        return Product(rows, graph_offsets[:-1], weights)(x)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
