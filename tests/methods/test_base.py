@@ -83,3 +83,9 @@ def test_predictions_in_small_runs_are_the_same(monkeypatch):
     whole = model.predict_proba(graphs)
     monkeypatch.setattr(base, "_NODES_AT_ONCE", 30)
     np.testing.assert_allclose(model.predict_proba(graphs), whole, rtol=1e-12)
+
+
+def test_validation_labels_in_another_form_are_refused():
+    graphs = cycles_and_trees(40)  # whose classes have names
+    with pytest.raises(GraphDataError, match="0 is not among \\['cycle', 'tree'\\]"):
+        WL(**FAST).fit(graphs[:30], validation=(graphs[30:], graphs.targets[30:]))

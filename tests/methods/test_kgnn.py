@@ -114,3 +114,31 @@ def test_predictions_of_both_lie_between_those_of_each():
     agreed = proba["gnn"].argmax(1) == proba["memory"].argmax(1)
     assert agreed.any()
     assert (proba["both"].argmax(1) == proba["gnn"].argmax(1))[agreed].all()
+
+
+def test_val_chooses_how_features_are_scaled():
+    graphs = planted_motifs(60)
+    validation = (graphs[40:], graphs.targets[40:])
+
+    def network(normalize, **given):
+        model = MemNNSup(normalize=normalize, epochs=4)
+        model.fit(graphs[:40], graphs.targets[:40], **given)
+        return model.networks_[0]
+
+    scores = {
+        scaling: max(network(scaling, validation=validation).fitted.history.score)
+        for scaling in ("dataset", "level")
+    }
+    chosen = network("auto", validation=validation)
+    assert chosen.features.normalize == max(scores, key=scores.get)
+    assert max(chosen.fitted.history.score) == max(scores.values())
+    assert network("auto").features.normalize == "dataset"
+
+
+def test_more_labeled_graphs_give_more_coordinates():
+    graphs = planted_motifs(300)
+    few, many = graphs.targets.copy(), graphs.targets.copy()
+    few[40:] = -1
+    for labels, expected in ((few, 64), (many, 150)):
+        model = MemNNSup(epochs=1).fit(graphs, labels)
+        assert model.networks_[0].pool.shape[1] == expected

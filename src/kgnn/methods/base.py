@@ -164,8 +164,15 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _validation(self, X: Graphs, y: ArrayLike) -> tuple[GraphDataset, Ints] | None:
         graphs = as_dataset(X)
-        targets = self._encode(_labels_of(graphs, y))
+        labels = _labels_of(graphs, y)
+        targets = self._encode(labels)
         usable = np.flatnonzero(targets >= 0)
+        if len(usable) == 0 and any(label is not None for label in labels):
+            first = next(label for label in labels if label is not None)
+            raise GraphDataError(
+                f"no validation label is a class of the training graphs: {first!r} is not among "
+                f"{self.classes_.tolist()}; give the labels of both in the same form"
+            )
         return (_hidden(graphs[usable]), targets[usable]) if len(usable) else None
 
     def __sklearn_tags__(self) -> Any:

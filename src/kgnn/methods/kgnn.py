@@ -14,10 +14,13 @@ from kgnn.methods.base import Task
 from kgnn.methods.neural import NeuralClassifier
 from kgnn.methods.parameters import Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.nn.memory import Attention, MemoryNetwork, Reading
+from kgnn.progress import track
 from kgnn.training.cotraining import CoTraining, Rounds, combine, cotrain
 from kgnn.training.kernel_network import KernelNetwork
-from kgnn.training.networks import Network
+from kgnn.training.networks import Examples, Network, one_hot
 from kgnn.training.selection import Selection, agreed
+
+_FEWEST_AND_MOST = 64, 256  # coordinates
 
 
 @parameters
@@ -44,10 +47,13 @@ class KGNN(NeuralClassifier):
         Widths of the coarse colors beside them.
     counts : {"raw", "log", "sqrt", "binary"}
         What becomes of a count.
-    normalize : {"dataset", "level", "graph", None}
-        How features are scaled; see `kgnn.kernels.weisfeiler_lehman.WeisfeilerLehman`.
-    dimensions : int or None
+    normalize : {"auto", "dataset", "level", "graph", None}
+        How features are scaled; see `kgnn.kernels.weisfeiler_lehman.WeisfeilerLehman`. ``auto`` is
+        ``dataset``, where the size of a graph counts, or ``level``, where it does not: whichever
+        the memory network likes better on VAL.
+    dimensions : int, "auto" or None
         Coordinates that the features are projected to; None for the sparse features themselves.
+        ``auto`` is half as many as there are labeled graphs, at least 64 and at most 256.
     rounds : int
         Rounds of annotation after the first training.
     growth : float
@@ -102,8 +108,9 @@ class KGNN(NeuralClassifier):
     iterations: CountOrZero = 2
     coarse: tuple[NonNegative, ...] | tuple[()] = (0.5, 1.0)
     counts: Literal["raw", "log", "sqrt", "binary"] = "log"
-    normalize: Literal["dataset", "level", "graph", None] = "dataset"
-    dimensions: Count | None = 64
+    # Paper silent: no one scaling is good for all datasets; see docs/choices.md.
+    normalize: Literal["auto", "dataset", "level", "graph", None] = "auto"
+    dimensions: Count | Literal["auto"] | None = "auto"
     rounds: CountOrZero = 3
     growth: Share = 0.33
     patience: Count = 2
@@ -173,6 +180,18 @@ class KGNN(NeuralClassifier):
         return [self._gnn(task), self._memory(task)]
 
     def _memory(self, task: Task) -> KernelNetwork:
+        if self.normalize != "auto":
+            return self._scaled_memory(task, self.normalize)
+        if task.validation is None:
+            return self._scaled_memory(task, "dataset")
+        graphs, targets = task.validation
+        examples = Examples(task.labeled, one_hot(task.targets, task.n_classes))
+        candidates = [self._scaled_memory(task, scaling) for scaling in ("dataset", "level")]
+        for candidate in track(candidates, "choosing a scaling"):
+            candidate.fit(examples, (candidate.prepare(graphs), targets), task.seed)
+        return max(candidates, key=lambda candidate: max(candidate.fitted.history.score))
+
+    def _scaled_memory(self, task: Task, normalize: str | None) -> KernelNetwork:
         def build(n_features: int, sharpness: float) -> MemoryNetwork:
             return MemoryNetwork(
                 n_features,
@@ -191,11 +210,14 @@ class KGNN(NeuralClassifier):
             self.iterations,
             coarse=self.coarse,
             counts=self.counts,
-            normalize=self.normalize,
+            normalize=normalize,
             min_df=2,  # a color of a single graph matches nothing
         )
         # A squared length of eight suits the rate of learning; the sharpness adapts to it anyway.
-        projection = self.dimensions and Projection(self.dimensions, length=8.0, seed=task.seed)
+        dimensions = self.dimensions
+        if dimensions == "auto":
+            dimensions = int(np.clip(len(task.labeled) // 2, *_FEWEST_AND_MOST))
+        projection = dimensions and Projection(dimensions, length=8.0, seed=task.seed)
         return KernelNetwork(
             task.graphs,
             build,
