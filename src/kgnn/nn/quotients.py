@@ -8,9 +8,7 @@ neighbor of color d (depth l − 1), and ``m_l[c]`` the number of nodes of color
     H_l = BN(MLP_l(M_l H_{l−1}), weights m_l)      pooled at depth l = Σ_c m_l[c] H_l[c]
 
 are exactly the rows, the normalization and the sum over all nodes of plain message passing, and so
-are the gradients.
-
-ARCHITECTURE.md has a picture.
+are the gradients. ARCHITECTURE.md has a picture.
 
 Colors are kept for each graph by itself and not shared between graphs. Sharing would save little
 more (docs/decisions.md has the numbers), and this way a batch is cut by copying: all that belongs
@@ -261,11 +259,7 @@ def _sums(
     indices[offsets[:-1]] = before[examples]
     around = np.ones(len(indices), dtype=np.bool_)
     around[offsets[:-1]] = False
-    arcs = np.repeat(
-        graphs.arc_offsets[examples] - (offsets[:-1] - np.arange(len(examples))), degrees
-    )
-    arcs += np.arange(len(arcs))
-    indices[around] = before[graphs.neighbors[arcs]]
+    indices[around] = before[graphs.neighbors[ranges(graphs.arc_offsets[examples], degrees)]]
     matrix = sparse.csr_array(
         (np.ones(len(indices), dtype=np.float32), indices, offsets), shape=shape
     )
