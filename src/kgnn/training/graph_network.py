@@ -15,7 +15,7 @@ from kgnn.nn.quotients import batches_of
 from kgnn.training.networks import Examples, Fitted, Network, Optimizing
 
 # Bound of one forward pass without gradients, so that predictions need bounded memory.
-_NODES_PER_PASS = 1 << 15
+_NODES_PER_PASS = 1 << 16
 
 
 class GraphNetwork(Network):
