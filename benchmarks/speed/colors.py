@@ -3,7 +3,8 @@
     python benchmarks/speed/colors.py [DATASET ...] [-o results/speed-colors.json]
 
 Rows go through the network, entries are summed; both over three layers. *By graph* is what
-`kgnn.nn.quotients` does, *by dataset* what it would be if graphs shared their colors.
+`kgnn.nn.quotients` does. *By batch* and *by dataset* is what it would be if the graphs of a random
+batch of 32, or all graphs, shared their colors.
 """
 
 from __future__ import annotations
@@ -24,14 +25,12 @@ from kgnn.nn.quotients import ColorBatches
 LAYERS = 3
 
 
-def as_one_graph(graphs: GraphDataset) -> GraphDataset:
-    """Return all graphs as a single one, whose parts share their colors."""
-    return replace(
-        graphs,
-        node_offsets=graphs.node_offsets[[0, -1]],
-        targets=np.array([-1]),
-        graph_names=None,
-    )
+def joined(graphs: GraphDataset, size: int) -> GraphDataset:
+    """Return as one graph each ``size`` graphs, in random order, so that they share colors."""
+    shuffled = graphs[np.random.default_rng(0).permutation(len(graphs))]
+    offsets = np.append(shuffled.node_offsets[:-1:size], shuffled.n_nodes)
+    unknown = np.full(len(offsets) - 1, -1)
+    return replace(shuffled, node_offsets=offsets, targets=unknown, graph_names=None)
 
 
 def work(graphs: GraphDataset) -> dict[str, Any]:
@@ -42,7 +41,8 @@ def work(graphs: GraphDataset) -> dict[str, Any]:
         "rows by node": LAYERS * graphs.n_nodes,
         "entries by node": LAYERS * graphs.n_arcs,
     }
-    for way, each in (("by graph", graphs), ("by dataset", as_one_graph(graphs))):
+    for way, size in (("by graph", 1), ("by batch", 32), ("by dataset", len(graphs))):
+        each = joined(graphs, size)
         shrunk = ColorBatches(each, features.kinds(each), features.vectors, LAYERS)
         result[f"rows {way}"] = int(shrunk.counts.sizes[1:].sum())
         result[f"entries {way}"] = int(shrunk.columns.sizes[::2].sum())

@@ -3,9 +3,9 @@
     python benchmarks/speed/scaling.py [--largest 1000000] [-o results/speed-scaling.json]
 
 Random graphs of 20 nodes. Features are computed as a user would stream them: the vocabulary comes
-from 1,000 graphs, the rest passes in chunks. The model is KGNN, fitted on 1,000 labeled and 1,000
-unlabeled graphs once, then asked about all. Memory is the peak of the process above where it stood
-before, the graphs themselves not counted.
+from 1,000 graphs, the rest passes in chunks. The model is KGNN with one round, fitted on 1,000
+labeled and 1,000 unlabeled graphs, then asked about all. Memory is the peak of the process above
+where it stood before, the graphs themselves not counted.
 """
 
 from __future__ import annotations

@@ -40,7 +40,10 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "kgnn": ("kgnn", {}),
-    "width 64, 128 coordinates": ("kgnn", {"width": 64, "dimensions": 128}),
+    "width 64": ("kgnn", {"width": 64}),
+    "128 coordinates": ("kgnn", {"dimensions": 128}),
+    "scaled by dataset": ("kgnn", {"normalize": "dataset"}),
+    "scaled by level": ("kgnn", {"normalize": "level"}),
     "all nodes alike": ("kgnn", {"features": "paper"}),
     "degrees as features": ("kgnn", {"features": "degree"}),
     "last layer pooled": ("kgnn", {"pooling": "last"}),
@@ -62,7 +65,7 @@ VARIANTS = {**METHODS, **CHOICES}
 
 def where(store: Path, graphs: GraphDataset, variant: str, seed: int) -> Path:
     """Return the file of one result."""
-    return store / graphs.name / f"{variant.replace(' ', '-').replace(',', '')}-{seed}.json"
+    return store / graphs.name / f"{variant.replace(' ', '-')}-{seed}.json"
 
 
 def cell(store: Path, graphs: GraphDataset, variant: str, seed: int) -> dict[str, Any]:

@@ -10,9 +10,9 @@ neighbor of color d (depth l − 1), and ``m_l[c]`` the number of nodes of color
 are exactly the rows, the normalization and the sum over all nodes of plain message passing, and so
 are the gradients. ARCHITECTURE.md has a picture.
 
-Colors are kept for each graph by itself and not shared between graphs. Sharing would save little
-more (docs/decisions.md has the numbers), and this way a batch is cut by copying: all that belongs
-to a graph lies side by side.
+Colors are kept for each graph by itself and not shared between the graphs of a batch, which would
+save a little more (docs/decisions.md has the numbers). This way a batch is cut by copying: all that
+belongs to a graph lies side by side.
 """
 
 from __future__ import annotations
