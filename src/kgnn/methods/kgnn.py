@@ -108,7 +108,7 @@ class KGNN(NeuralClassifier):
     iterations: CountOrZero = 2
     coarse: tuple[NonNegative, ...] | tuple[()] = (0.5, 1.0)
     counts: Literal["raw", "log", "sqrt", "binary"] = "log"
-    # Paper silent: no one scaling is good for all datasets; see docs/choices.md.
+    # Paper silent: sizes of graphs tell much in some datasets and nothing in others.
     normalize: Literal["auto", "dataset", "level", "graph", None] = "auto"
     dimensions: Count | Literal["auto"] | None = "auto"
     rounds: CountOrZero = 3

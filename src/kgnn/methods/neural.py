@@ -63,7 +63,7 @@ class NeuralClassifier(GraphClassifier):
     layers: Count = 3
     # Paper silent: sums grow with a graph, so their logarithm stands beside them; see docs.
     readout: Readout = "both"
-    # The paper reads out the last layer and gives every node a 1; see docs/choices.md.
+    # The paper reads out the last layer and gives every node a 1; see docs/paper-map.md.
     pooling: Literal["auto", "last", "all"] = "auto"
     features: Literal["auto", "paper", "degree"] = "auto"
     dropout: Annotated[float, Bounds(0, 0.99)] = 0.5
