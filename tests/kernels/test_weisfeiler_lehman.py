@@ -162,7 +162,7 @@ def test_misuse_is_refused_with_what_came():
         WeisfeilerLehman().transform(graphs)
     with pytest.raises(ParameterError, match="'counts'.*got 'cube'"):
         WeisfeilerLehman(counts="cube").fit(graphs)
-    with pytest.raises(ParameterError, match="got -1 and 1"):
+    with pytest.raises(ParameterError, match="iterations ≥ 0, got -1"):
         WeisfeilerLehman(-1).fit(graphs)
     with pytest.raises(ParameterError, match="feature 99 is not a color"):
         WeisfeilerLehman(1).fit(graphs).describe(99, graphs)

@@ -31,7 +31,7 @@ def test_the_committee_is_the_mean_of_its_members():
     assert [m.score for m in model.members_] == sorted(
         (m.score for m in model.members_), reverse=True
     )
-    mean = np.mean([m.proba(graphs[30:]) for m in model.members_], axis=0)
+    mean = np.mean([m.proba(m.featurizer.transform(graphs[30:])) for m in model.members_], axis=0)
     assert (model.predict_proba(graphs[30:]) == mean).all()
 
 

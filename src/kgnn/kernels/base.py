@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,21 +10,26 @@ from scipy import sparse
 
 from kgnn.graphs.graph import Floats, GraphDataset
 
+Features: TypeAlias = sparse.csr_array | Floats
+
 
 class Featurizer(Protocol):
-    """Graphs in, one row of a sparse matrix per graph out; scikit-learn's transformer verbs."""
+    """Graphs in, one row of numbers per graph out; scikit-learn's transformer verbs.
+
+    Rows are sparse where they are counts, and plain arrays where they are coordinates.
+    """
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> Featurizer:
         """Learn the columns."""
 
-    def transform(self, graphs: GraphDataset) -> sparse.csr_array:
+    def transform(self, graphs: GraphDataset) -> Features:
         """Return features, ``(n_graphs, n_features)``."""
 
-    def fit_transform(self, graphs: GraphDataset, y: Any = None) -> sparse.csr_array:
+    def fit_transform(self, graphs: GraphDataset, y: Any = None) -> Features:
         """Learn the columns and return the features of the same graphs."""
 
 
-def gram(features: sparse.csr_array, others: sparse.csr_array | None = None) -> Floats:
+def gram(features: Features, others: Features | None = None) -> Floats:
     """Return all inner products of feature rows, ``(n, m)``.
 
     Of the columns of one matrix with itself, three kinds need three ways: a column with one entry
@@ -37,6 +42,8 @@ def gram(features: sparse.csr_array, others: sparse.csr_array | None = None) -> 
     array([[ 5.,  2.],
            [ 2., 10.]])
     """
+    if isinstance(features, np.ndarray):
+        return np.asarray(features @ (features if others is None else others).T)
     if others is not None:
         return np.asarray((features @ others.T).toarray(), dtype=np.float64)
     n_rows, n_columns = features.shape

@@ -7,13 +7,12 @@ from itertools import combinations
 from typing import Annotated
 
 import numpy as np
-from scipy import sparse
 from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.kernels.base import Featurizer, gram
+from kgnn.kernels.base import Features, Featurizer, gram
 from kgnn.methods.base import GraphClassifier, Task
 from kgnn.methods.parameters import Bounds, Count, parameters
 from kgnn.progress import track
@@ -53,36 +52,102 @@ class FeaturizedClassifier(GraphClassifier):
         """Return the featurizers to choose from, the preferred one first."""
         raise NotImplementedError
 
+    def _widths(self) -> tuple[float | None, ...]:
+        """Return the kernels to choose from, the preferred one first; see `SupportKernel`."""
+        return (None,)
+
+    def _learn(self, featurizer: Featurizer, task: Task) -> Features:
+        """Fit a featurizer and return the features of the labeled graphs."""
+        return featurizer.fit_transform(task.graphs[task.labeled])
+
     def _fit(self, task: Task) -> None:
-        graphs, targets = task.graphs[task.labeled], task.targets[task.labeled]
+        targets = task.targets[task.labeled]
         folds = _folds(targets, task.seed)
-        candidates = [
-            member
-            for featurizer in track(self._featurizers(), "choosing features")
-            for member in _members(featurizer, graphs, targets, self.C, folds, task.validation)
-        ]
+        candidates: list[Member] = []
+        for featurizer in track(self._featurizers(), "choosing features"):
+            support = self._learn(featurizer, task)
+            features = None if task.validation is None else featurizer.transform(task.validation[0])
+            for width in self._widths():
+                kernel = SupportKernel.of(support, width)
+                judged = (
+                    None
+                    if task.validation is None or features is None
+                    else (kernel(features), task.validation[1])
+                )
+                for penalty in self.C:
+                    member = Member(featurizer, kernel, _svm(penalty, kernel.values, targets))
+                    _score(member, penalty, targets, folds, judged)
+                    candidates.append(member)
         candidates.sort(key=lambda member: -member.score)  # stable: the order given breaks ties
         self.members_ = candidates[: self.committee]
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
-        return np.asarray(np.mean([member.proba(graphs) for member in self.members_], axis=0))
+        features: dict[int, Features] = {}  # members may share a featurizer
+        for member in self.members_:
+            if id(member.featurizer) not in features:
+                features[id(member.featurizer)] = member.featurizer.transform(graphs)
+        proba = [member.proba(features[id(member.featurizer)]) for member in self.members_]
+        return np.asarray(np.mean(proba, axis=0))
+
+
+@dataclass(frozen=True)
+class SupportKernel:
+    """Kernel values of graphs with the labeled graphs.
+
+    Attributes
+    ----------
+    support : (n_labeled, n_features)
+        Features of the labeled graphs.
+    values : (n_labeled, n_labeled) array
+        Kernel values of the labeled graphs with each other.
+    factor : float
+        Of inner products, so that the mean diagonal is 1; or of squared distances.
+    is_gaussian : bool
+    """
+
+    support: Features
+    values: Floats
+    factor: float
+    is_gaussian: bool
+
+    @classmethod
+    def of(cls, support: Features, width: float | None) -> SupportKernel:
+        """Return the inner product, or a Gaussian of so many mean squared distances' width."""
+        products = gram(support)
+        if width is None:
+            trace = float(products.trace())
+            factor = len(products) / trace if trace > 0 else 1.0
+            return cls(support, products * factor, factor, False)
+        squares = products.diagonal()
+        distances = squares[:, None] + squares[None, :] - 2 * products
+        mean = float(distances.mean())
+        factor = 1.0 / (width * mean) if mean > 0 else 1.0
+        return cls(support, np.exp(-factor * np.maximum(distances, 0.0)), factor, True)
+
+    def __call__(self, features: Features) -> Floats:
+        """Return the kernel values of graphs with the labeled ones, ``(n, n_labeled)``."""
+        products = gram(features, self.support)
+        if not self.is_gaussian:
+            return products * self.factor
+        lengths = [np.asarray((each * each).sum(axis=1)) for each in (features, self.support)]
+        distances = lengths[0][:, None] + lengths[1][None, :] - 2 * products
+        return np.asarray(np.exp(-self.factor * np.maximum(distances, 0.0)))
 
 
 @dataclass
 class Member:
-    """One candidate: a featurizer, a fitted machine and how well it did."""
+    """One candidate: a featurizer, a kernel, a fitted machine and how well it did."""
 
     featurizer: Featurizer
+    kernel: SupportKernel
     svm: SVC
-    support: sparse.csr_array  # (n_labeled, n_features)
-    scale: float
     score: float = 0.0  # held-out accuracy
     sharpness: float = 1.0  # inverse temperature of the probabilities
 
-    def proba(self, graphs: GraphDataset) -> Floats:
+    def proba(self, features: Features) -> Floats:
         """Return class probabilities, ``(n_graphs, n_classes)``."""
-        kernel = gram(self.featurizer.transform(graphs), self.support) * self.scale
-        return np.asarray(softmax(self.sharpness * margins(self.svm, kernel), axis=1))
+        scores = margins(self.svm, self.kernel(features))
+        return np.asarray(softmax(self.sharpness * scores, axis=1))
 
 
 def margins(svm: SVC, kernel: Floats) -> Floats:
@@ -103,39 +168,26 @@ def margins(svm: SVC, kernel: Floats) -> Floats:
     return scores
 
 
-def _members(
-    featurizer: Featurizer,
-    graphs: GraphDataset,
+def _score(
+    member: Member,
+    penalty: float,
     targets: Ints,
-    penalties: tuple[float, ...],
     folds: list[tuple[Ints, Ints]],
-    validation: tuple[GraphDataset, Ints] | None,
-) -> list[Member]:
-    """Fit and score one featurizer with every penalty."""
-    support = featurizer.fit_transform(graphs)
-    kernel = gram(support)
-    trace = float(kernel.trace())
-    scale = len(kernel) / trace if trace > 0 else 1.0
-    kernel *= scale
-    held_out: list[tuple[Floats, Floats, Ints, Ints]] = [
-        (kernel[np.ix_(a, a)], kernel[np.ix_(b, a)], targets[a], targets[b]) for a, b in folds
+    validation: tuple[Floats, Ints] | None,
+) -> None:
+    """Say how good a candidate is on what it was not fitted on, and calibrate it there."""
+    kernel = member.kernel.values
+    judged = [
+        _judge(_svm(penalty, kernel[np.ix_(a, a)], targets[a]), kernel[np.ix_(b, a)], targets[b])
+        for a, b in folds
     ]
+    parts = [_pooled(judged)] if judged else []
     if validation is not None:
-        values = gram(featurizer.transform(validation[0]), support) * scale
-    members = []
-    for penalty in penalties:
-        svm = _svm(penalty, kernel, targets)
-        judged = [_judge(_svm(penalty, k, t), k_new, t_new) for k, k_new, t, t_new in held_out]
-        parts = [_pooled(judged)] if judged else []
-        if validation is not None:
-            parts.append(_judge(svm, values, validation[1]))
-        member = Member(featurizer, svm, support, scale)
-        if parts:
-            member.score = float(np.mean([correct.mean() for _, correct, _ in parts]))
-            scores, _, truth = _pooled(parts)
-            member.sharpness = calibrate(scores, truth).sharpness
-        members.append(member)
-    return members
+        parts.append(_judge(member.svm, *validation))
+    if parts:
+        member.score = float(np.mean([correct.mean() for _, correct, _ in parts]))
+        scores, _, truth = _pooled(parts)
+        member.sharpness = calibrate(scores, truth).sharpness
 
 
 _Judged = tuple[Floats, Floats, Ints]  # margins, whether right, true classes

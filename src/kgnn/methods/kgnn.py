@@ -54,6 +54,8 @@ class KGNN(NeuralClassifier):
     dimensions : int, "auto" or None
         Coordinates that the features are projected to; None for the sparse features themselves.
         ``auto`` is half as many as there are labeled graphs, at least 64 and at most 256.
+    memory_learning_rate : float
+        Of the memory network; ``learning_rate`` is that of the GIN.
     rounds : int
         Rounds of annotation after the first training.
     growth : float
@@ -111,6 +113,7 @@ class KGNN(NeuralClassifier):
     # Paper silent: sizes of graphs tell much in some datasets and nothing in others.
     normalize: Literal["auto", "dataset", "level", "graph", None] = "auto"
     dimensions: Count | Literal["auto"] | None = "auto"
+    memory_learning_rate: NonNegative = 0.01
     rounds: CountOrZero = 3
     growth: Share = 0.33
     patience: Count = 2
@@ -132,6 +135,7 @@ class KGNN(NeuralClassifier):
             "pooling": "last",
             "features": "paper",
             "epochs": 20,
+            "learning_rate": 0.01,
             "averaging": 0.0,
             "attention": "dot",
             "reading": "output",
@@ -221,7 +225,7 @@ class KGNN(NeuralClassifier):
         return KernelNetwork(
             task.graphs,
             build,
-            self._optimizing(),
+            self._optimizing(self.memory_learning_rate),
             features=features,
             projection=projection or None,
         )

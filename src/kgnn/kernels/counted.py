@@ -1,0 +1,187 @@
+"""What features that are counts share: columns, transformed counts, scaled rows.
+
+A kernel that compares graphs by what they contain (subtrees, paths, graphlets) says what is to be
+counted, as 64-bit hashes of the content; all else is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kgnn.errors import ParameterError
+from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
+from kgnn.graphs.interop import as_dataset
+from kgnn.kernels.base import gram
+from kgnn.kernels.counting import Counts
+from kgnn.kernels.numbering import Colors
+
+COUNTS: dict[str, Callable[[Floats], Floats]] = {
+    "raw": lambda counts: counts,
+    "log": np.log1p,
+    "sqrt": np.sqrt,
+    "binary": np.ones_like,
+}
+NORMALIZE = (None, "graph", "level", "dataset")
+UNSEEN = ("drop", "count")
+
+
+class CountedFeatures(TransformerMixin, BaseEstimator):
+    """Base of featurizers whose columns are counted things, in one or several levels.
+
+    A subclass writes `_count`, and takes those of the parameters below that make sense for it.
+
+    Parameters
+    ----------
+    min_df : int
+        Keep the things that occur in at least so many of the graphs given to `fit`.
+    counts : {"raw", "log", "sqrt", "binary"}
+        What becomes of a count.
+    normalize : {None, "graph", "level", "dataset"}
+        Scale rows to length 1, as a whole or the columns of each level by themselves; or each
+        level by one factor for all graphs, so that levels weigh alike and large graphs stay large
+        (``dataset``). Things outside the vocabulary count in the length: the result is the
+        normalized kernel also for graphs that `fit` did not see.
+    unseen : {"drop", "count"}
+        With ``count``, one more column per level counts what is not in the vocabulary.
+
+    Attributes
+    ----------
+    vocabulary_ : list of (n,) uint64
+        Things of each level, sorted.
+    levels_ : list of slice
+        Columns of each level.
+    scales_ : list of float
+        Factor of each level, with ``normalize="dataset"``.
+    """
+
+    min_df: int = 1
+    counts: str = "raw"
+    normalize: str | None = None
+    unseen: str = "drop"
+
+    def fit(self, graphs: GraphDataset, y: Any = None) -> Any:
+        """Keep what these graphs contain as columns."""
+        self._fit(as_dataset(graphs))
+        return self
+
+    def fit_transform(self, graphs: GraphDataset, y: Any = None) -> sparse.csr_array:
+        """Keep what these graphs contain as columns and return their features."""
+        return self._matrix(self._fit(as_dataset(graphs)))
+
+    def transform(self, graphs: GraphDataset) -> sparse.csr_array:
+        """Return the features of graphs as a CSR matrix, ``(n_graphs, n_features)``."""
+        check_is_fitted(self, "vocabulary_")
+        return self._matrix(self._count(as_dataset(graphs)))
+
+    def gram(self, graphs: GraphDataset, others: GraphDataset | None = None) -> Floats:
+        """Return kernel values between graphs, over what is in the vocabulary."""
+        features = self.transform(graphs)
+        return gram(features, None if others is None else self.transform(others))
+
+    def _count(self, graphs: GraphDataset) -> Counts:
+        """Count what each graph contains."""
+        raise NotImplementedError
+
+    def _start(self, graphs: GraphDataset) -> None:
+        """Check parameters and settle what `fit` decides before anything is counted."""
+
+    def _fit(self, graphs: GraphDataset) -> Counts:
+        self._validate()
+        self._start(graphs)
+        counted = self._count(graphs)
+        self.vocabulary_ = self._frequent(counted)
+        extra = int(self.unseen == "count")
+        ends = np.cumsum([len(v) + extra for v in self.vocabulary_]).tolist()
+        self.levels_ = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        self.n_features_out_ = ends[-1]
+        if self.normalize == "dataset":
+            self.scales_ = self._scales(counted, max(1, len(graphs)))
+        return counted
+
+    def _frequent(self, counted: Counts) -> list[Colors]:
+        if self.min_df <= 1:
+            return counted.colors
+        frequency = np.bincount(counted.matrix.indices, minlength=counted.matrix.shape[1])
+        ends = np.cumsum([len(each) for each in counted.colors])[:-1]
+        enough = np.split(frequency >= self.min_df, ends)
+        return [each[kept] for each, kept in zip(counted.colors, enough, strict=True)]
+
+    def _scales(self, counted: Counts, n_graphs: int) -> list[float]:
+        """Return the factors that make the mean squared length of each level's rows 1."""
+        squares = COUNTS[self.counts](counted.matrix.data) ** 2
+        totals = np.bincount(_levels(counted), weights=squares, minlength=len(counted.colors))
+        return [float(np.sqrt(n_graphs / total)) if total > 0 else 1.0 for total in totals]
+
+    def _matrix(self, counted: Counts) -> sparse.csr_array:
+        """Transform and scale counts, and give them the columns of the vocabulary."""
+        found = counted.matrix
+        values = COUNTS[self.counts](found.data)
+        if self.normalize is not None:
+            values = values * self._factors(counted, values)
+        columns = found.indices
+        if self.vocabulary_ is not counted.colors:
+            columns = self._columns(counted.colors)[columns]
+        shape = (found.shape[0], self.n_features_out_)
+        matrix = sparse.csr_array((values, columns, found.indptr), shape=shape)
+        if self.vocabulary_ is not counted.colors:
+            matrix = _without_negative_columns(matrix)
+        if self.unseen == "count":
+            matrix.sum_duplicates()
+        return matrix
+
+    def _columns(self, found: list[Colors]) -> ShortInts:
+        """Return the column of each color that was found; −1 for one that is dropped."""
+        columns = []
+        for block, vocabulary, level in zip(self.levels_, self.vocabulary_, found, strict=True):
+            position = np.searchsorted(vocabulary, level)
+            known = np.zeros(len(level), dtype=np.bool_)
+            inside = position < len(vocabulary)
+            known[inside] = vocabulary[position[inside]] == level[inside]
+            other = block.stop - 1 if self.unseen == "count" else -1
+            columns.append(np.where(known, position + block.start, other).astype(np.int32))
+        return np.concatenate(columns)
+
+    def _factors(self, counted: Counts, values: Floats) -> Floats:
+        """Return the factor of each entry."""
+        if self.normalize == "dataset":
+            return np.asarray(self.scales_)[_levels(counted)]
+        n_graphs, n_levels = counted.matrix.shape[0], len(counted.colors)
+        block = np.repeat(np.arange(n_graphs), np.diff(counted.matrix.indptr))
+        if self.normalize == "level":
+            block = block * n_levels + _levels(counted)
+        squares = np.bincount(block, weights=values**2)
+        lengths = np.sqrt(squares, out=np.ones_like(squares), where=squares > 0)
+        return np.asarray(1.0 / lengths[block])
+
+    def _validate(self) -> None:
+        name = type(self).__name__
+        for parameter, value, allowed in (
+            ("counts", self.counts, tuple(COUNTS)),
+            ("normalize", self.normalize, NORMALIZE),
+            ("unseen", self.unseen, UNSEEN),
+        ):
+            if value not in allowed:
+                raise ParameterError(
+                    f"The '{parameter}' parameter of {name} must be one of {allowed}, "
+                    f"got {value!r}."
+                )
+        if self.min_df < 1:
+            raise ParameterError(f"{name} needs min_df ≥ 1, got {self.min_df}.")
+
+
+def _levels(counted: Counts) -> Ints:
+    """Return the level of each entry."""
+    ends = np.cumsum([len(each) for each in counted.colors])
+    return np.searchsorted(ends, counted.matrix.indices, side="right")
+
+
+def _without_negative_columns(matrix: sparse.csr_array) -> sparse.csr_array:
+    kept = matrix.indices >= 0
+    offsets = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], offsets), shape=matrix.shape)
