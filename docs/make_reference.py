@@ -27,7 +27,13 @@ _GROUPS = {
     ),
     "Graphs": ("GraphDataset", "Graph"),
     "Methods": ("make", "KGNN", "GNNSup", "WL"),
-    "Features": ("WeisfeilerLehman",),
+    "Features and kernels": (
+        "WeisfeilerLehman",
+        "OptimalAssignment",
+        "ShortestPaths",
+        "Graphlets",
+        "most_similar",
+    ),
     "Errors and warnings": ("KgnnError", "KgnnWarning"),
 }
 

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from kgnn.graphs.interop import from_networkx, from_pyg, to_networkx, to_pyg
     from kgnn.graphs.loading import load
     from kgnn.graphs.smiles import from_smiles
+    from kgnn.kernels.graphlets import Graphlets
+    from kgnn.kernels.optimal_assignment import OptimalAssignment
+    from kgnn.kernels.shortest_paths import ShortestPaths
+    from kgnn.kernels.similarity import most_similar
     from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
     from kgnn.methods.gnn_sup import GNNSup
     from kgnn.methods.kgnn import KGNN
@@ -24,9 +28,12 @@ _PUBLIC = {
     "GNNSup": "kgnn.methods.gnn_sup",
     "Graph": "kgnn.graphs.graph",
     "GraphDataset": "kgnn.graphs.graph",
+    "Graphlets": "kgnn.kernels.graphlets",
     "KGNN": "kgnn.methods.kgnn",
     "KgnnError": "kgnn.errors",
     "KgnnWarning": "kgnn.errors",
+    "OptimalAssignment": "kgnn.kernels.optimal_assignment",
+    "ShortestPaths": "kgnn.kernels.shortest_paths",
     "WL": "kgnn.methods.wl",
     "WeisfeilerLehman": "kgnn.kernels.weisfeiler_lehman",
     "from_networkx": "kgnn.graphs.interop",
@@ -34,6 +41,7 @@ _PUBLIC = {
     "from_smiles": "kgnn.graphs.smiles",
     "load": "kgnn.graphs.loading",
     "make": "kgnn.methods.registry",
+    "most_similar": "kgnn.kernels.similarity",
     "to_networkx": "kgnn.graphs.interop",
     "to_pyg": "kgnn.graphs.interop",
 }
@@ -42,9 +50,12 @@ __all__ = [
     "GNNSup",
     "Graph",
     "GraphDataset",
+    "Graphlets",
     "KGNN",
     "KgnnError",
     "KgnnWarning",
+    "OptimalAssignment",
+    "ShortestPaths",
     "WL",
     "WeisfeilerLehman",
     "from_networkx",
@@ -52,6 +63,7 @@ __all__ = [
     "from_smiles",
     "load",
     "make",
+    "most_similar",
     "to_networkx",
     "to_pyg",
 ]

@@ -30,13 +30,15 @@ def json_of(done):
 def test_help_lists_the_commands():
     done = kgnn("--help")
     assert done.returncode == 0
-    for command in ("datasets", "methods", "run", "demo"):
+    for command in ("datasets", "methods", "run", "similar", "demo"):
         assert command in done.stdout
 
 
 def test_methods_as_json_have_the_promised_shape():
     listed = json_of(kgnn("methods", "--json"))
-    assert {"wl", "gnn-sup"} <= {entry["name"] for entry in listed}
+    assert {"gk", "sp", "wl", "dgk", "sub2vec", "graph2vec", "gnn-sup"} <= {
+        entry["name"] for entry in listed
+    }
     assert all(list(entry) == ["name", "family", "title", "reference"] for entry in listed)
 
 
@@ -154,3 +156,23 @@ def test_demo_does_the_main_job():
     for prediction in record["predictions"]:
         assert prediction["predicted"] in record["classes"]
         assert 0 < prediction["confidence"] <= 1
+
+
+def test_similar_shows_the_nearest_graphs_with_their_kernel_values(tmp_path):
+    file = tmp_path / "graphs.jsonl"
+    jsonl.write(cycles_and_trees(12), file)
+    found = json_of(kgnn("similar", str(file), "2", "-n", "3", "--json"))
+    assert list(found) == [
+        "dataset", "kernel", "graph", "row", "class", "nodes", "edges", "similar",
+    ]  # fmt: skip
+    values = [each["kernel_value"] for each in found["similar"]]
+    assert len(values) == 3
+    assert 1 + 1e-9 >= values[0] >= values[1] >= values[2] > 0
+    assert {each["class"] for each in found["similar"]} == {found["class"]}
+    shown = kgnn("similar", str(file), "2", "-n", "3", "--kernel", "sp")
+    assert shown.returncode == 0
+    assert "Most similar to" in shown.stdout
+    wrong = kgnn("similar", str(file), "99")
+    assert wrong.returncode == 2
+    assert "no graph '99'" in wrong.stderr
+    assert "0 to 11" in wrong.stderr

@@ -13,11 +13,11 @@ from kgnn.methods.registry import entries, method_class
 from kgnn.testing import CHECKS, check_method
 
 # Not methods themselves: the contract, its parameters, the families, the list.
-NOT_METHODS = {"__init__", "base", "parameters", "featurized", "neural", "registry"}
+NOT_METHODS = {"__init__", "base", "parameters", "featurized", "embedded", "neural", "registry"}
 
 
 # What makes a fit long and changes no promise.
-FAST = {"epochs": 15, "rounds": 1, "trees": 30}
+FAST = {"epochs": 15, "rounds": 1, "trees": 30, "walks": 5}
 
 
 def fast(name):

@@ -18,7 +18,7 @@ from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.base import gram
-from kgnn.kernels.counting import Counts
+from kgnn.kernels.counting import Counts, short_csr
 from kgnn.kernels.numbering import Colors
 
 COUNTS: dict[str, Callable[[Floats], Floats]] = {
@@ -126,26 +126,25 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
             values = values * self._factors(counted, values)
         columns = found.indices
         if self.vocabulary_ is not counted.colors:
-            columns = self._columns(counted.colors)[columns]
+            found_in = [self.columns_of(*each) for each in enumerate(counted.colors)]
+            columns = np.concatenate(found_in)[columns]
         shape = (found.shape[0], self.n_features_out_)
-        matrix = sparse.csr_array((values, columns, found.indptr), shape=shape)
+        matrix = short_csr(values, columns, found.indptr, shape)
         if self.vocabulary_ is not counted.colors:
             matrix = _without_negative_columns(matrix)
         if self.unseen == "count":
             matrix.sum_duplicates()
         return matrix
 
-    def _columns(self, found: list[Colors]) -> ShortInts:
-        """Return the column of each color that was found; −1 for one that is dropped."""
-        columns = []
-        for block, vocabulary, level in zip(self.levels_, self.vocabulary_, found, strict=True):
-            position = np.searchsorted(vocabulary, level)
-            known = np.zeros(len(level), dtype=np.bool_)
-            inside = position < len(vocabulary)
-            known[inside] = vocabulary[position[inside]] == level[inside]
-            other = block.stop - 1 if self.unseen == "count" else -1
-            columns.append(np.where(known, position + block.start, other).astype(np.int32))
-        return np.concatenate(columns)
+    def columns_of(self, level: int, things: Colors) -> ShortInts:
+        """Return the column of each thing of a level; −1 for one that is dropped."""
+        block, vocabulary = self.levels_[level], self.vocabulary_[level]
+        position = np.searchsorted(vocabulary, things)
+        known = np.zeros(len(things), dtype=np.bool_)
+        inside = position < len(vocabulary)
+        known[inside] = vocabulary[position[inside]] == things[inside]
+        other = block.stop - 1 if self.unseen == "count" else -1
+        return np.where(known, position + block.start, other).astype(np.int32)
 
     def _factors(self, counted: Counts, values: Floats) -> Floats:
         """Return the factor of each entry."""
@@ -155,7 +154,7 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
         block = np.repeat(np.arange(n_graphs), np.diff(counted.matrix.indptr))
         if self.normalize == "level":
             block = block * n_levels + _levels(counted)
-        squares = np.bincount(block, weights=values**2)
+        squares = np.bincount(block, weights=values**2).astype(np.float64)  # of nothing: integers
         lengths = np.sqrt(squares, out=np.ones_like(squares), where=squares > 0)
         return np.asarray(1.0 / lengths[block])
 
@@ -184,4 +183,4 @@ def _levels(counted: Counts) -> Ints:
 def _without_negative_columns(matrix: sparse.csr_array) -> sparse.csr_array:
     kept = matrix.indices >= 0
     offsets = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
-    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], offsets), shape=matrix.shape)
+    return short_csr(matrix.data[kept], matrix.indices[kept], offsets, matrix.shape)

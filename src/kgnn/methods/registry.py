@@ -39,11 +39,46 @@ class Entry:
 
 _ENTRIES = (
     Entry(
+        "gk",
+        "kgnn.methods.gk:GK",
+        "kernel",
+        "Graphlet counts with a support vector machine",
+        "Shervashidze et al., AISTATS 2009",
+    ),
+    Entry(
+        "sp",
+        "kgnn.methods.sp:SP",
+        "kernel",
+        "Shortest paths between labeled nodes with a support vector machine",
+        "Borgwardt & Kriegel, ICDM 2005",
+    ),
+    Entry(
         "wl",
         "kgnn.methods.wl:WL",
         "kernel",
         "Weisfeiler-Lehman subtree features with a support vector machine",
         "Shervashidze et al., JMLR 2011",
+    ),
+    Entry(
+        "dgk",
+        "kgnn.methods.dgk:DGK",
+        "kernel",
+        "Deep graph kernel: substructures match by their contexts",
+        "Yanardag & Vishwanathan, KDD 2015",
+    ),
+    Entry(
+        "sub2vec",
+        "kgnn.methods.sub2vec:Sub2Vec",
+        "embedding",
+        "Paragraph vectors of degrees along random walks",
+        "Adhikari et al., PAKDD 2018",
+    ),
+    Entry(
+        "graph2vec",
+        "kgnn.methods.graph2vec:Graph2Vec",
+        "embedding",
+        "Paragraph vectors of Weisfeiler-Lehman colors",
+        "Narayanan et al., 2017",
     ),
     Entry(
         "ldp",

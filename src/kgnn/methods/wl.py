@@ -6,6 +6,7 @@ from itertools import product
 from typing import Literal
 
 from kgnn.kernels.base import Featurizer
+from kgnn.kernels.optimal_assignment import OptimalAssignment
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.methods.featurized import FeaturizedClassifier
 from kgnn.methods.parameters import CountOrZero, parameters
@@ -30,6 +31,8 @@ class WL(FeaturizedClassifier):
         What a node looks like at depth 0.
     edge_labels : bool
         Whether edges of different labels make a difference.
+    kernel : {"subtree", "assignment"}
+        The subtree kernel, or the optimal assignment kernel (Kriege et al., NeurIPS 2016).
 
     References
     ----------
@@ -50,15 +53,19 @@ class WL(FeaturizedClassifier):
     normalize: tuple[Literal["graph", "level", None], ...] = ("graph", None)
     start: Literal["auto", "labels", "degree", "constant"] = "auto"
     edge_labels: bool = False
+    kernel: Literal["subtree", "assignment"] = "subtree"
 
     def _featurizers(self) -> list[Featurizer]:
+        is_assignment = self.kernel == "assignment"
+        featurizer = OptimalAssignment if is_assignment else WeisfeilerLehman
+        transforms = ("raw",) if is_assignment else self.counts
         return [
-            WeisfeilerLehman(
+            featurizer(
                 depth,
                 counts=counts,
                 normalize=normalize,
                 start=self.start,
                 edge_labels=self.edge_labels,
             )
-            for depth, counts, normalize in product(self.iterations, self.counts, self.normalize)
+            for depth, counts, normalize in product(self.iterations, transforms, self.normalize)
         ]

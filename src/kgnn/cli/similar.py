@@ -1,0 +1,78 @@
+"""``kgnn similar``: which graphs are most similar to one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgnn.cli.show import out, print_json, progress_bars, table
+from kgnn.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from kgnn.graphs.graph import Graph, GraphDataset
+
+
+def similar(
+    dataset: Annotated[str, typer.Argument(help="Name of a dataset, or a path.")],
+    graph: Annotated[str, typer.Argument(help="Name of a graph, or its number from 0.")],
+    number: Annotated[int, typer.Option("-n", "--number", help="How many to show.", min=1)] = 10,
+    kernel: Annotated[str, typer.Option(help="wl, wl-oa, sp or gk.")] = "wl",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Show the graphs that are most similar to one graph, with their kernel values."""
+    from kgnn.graphs.loading import load
+    from kgnn.kernels.similarity import most_similar
+
+    with progress_bars():
+        graphs = load(dataset)
+        query = _find(graphs, graph)
+        rows, values = most_similar(query, graphs, number, kernel=kernel)
+    found = [(graphs[int(row)], float(value)) for row, value in zip(rows, values, strict=True)]
+    if as_json:
+        shown = [{**_described(each), "kernel_value": value} for each, value in found]
+        print_json(
+            {"dataset": graphs.name, "kernel": kernel, **_described(query), "similar": shown}
+        )
+        return
+    grid = table(
+        f"Most similar to {query.name} (class {query.target or 'unknown'}, {query.n_nodes} nodes, "
+        f"{query.n_edges} edges), {graphs.name}, kernel {kernel}",
+        ("graph", "left"),
+        ("class", "left"),
+        ("nodes", "right"),
+        ("edges", "right"),
+        ("value", "right"),
+    )
+    for each, value in found:
+        sizes = (str(each.n_nodes), str(each.n_edges))
+        grid.add_row(each.name, each.target or "", *sizes, f"{value:.4f}")
+    out().print(grid)
+
+
+def _described(graph: Graph) -> dict[str, str | int | None]:
+    return {
+        "graph": graph.name,
+        "row": graph.row,
+        "class": graph.target,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+    }
+
+
+def _find(graphs: GraphDataset, name: str) -> Graph:
+    names = [] if graphs.graph_names is None else graphs.graph_names.tolist()
+    if name in names:
+        return graphs[names.index(name)]
+    if name.isdecimal() and int(name) < len(graphs):
+        return graphs[int(name)]
+    if names:
+        near = [each for each in names if name.lower() in each.lower()][:3] or names[:3]
+        raise UnknownNameError(
+            f"There is no graph '{name}' in {graphs.name}. Names look like: {', '.join(near)}; "
+            f"numbers go from 0 to {len(graphs) - 1}."
+        )
+    raise UnknownNameError(
+        f"There is no graph '{name}' in {graphs.name}; graphs have numbers from 0 to "
+        f"{len(graphs) - 1}."
+    )

@@ -1,0 +1,1 @@
+"""Graphs, or what they contain, to vectors that are learned without labels."""

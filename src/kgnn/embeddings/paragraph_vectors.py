@@ -1,0 +1,150 @@
+"""Paragraph vectors by gensim: a vector for every document, also for those seen later.
+
+gensim starts the vector of a new document from Python's hash of its words, which differs from
+process to process, and draws its noise from one stream for all documents. Here every new document
+starts from zero and has a stream of its own, so that the same words give the same vector, alone or
+in company, today or tomorrow.
+
+References
+----------
+Le & Mikolov, *Distributed representations of sentences and documents*, ICML 2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from kgnn.errors import MissingExtraError
+from kgnn.graphs.graph import Floats
+from kgnn.progress import track
+from kgnn.seeds import derive
+
+Sentences = Sequence[Sequence[str]]  # of one document
+# gensim leaves out what is beyond this many words of a sentence.
+_LONGEST = 10_000
+_RATES = 0.025, 0.0001  # from, to
+
+
+class ParagraphVectors:
+    """Vectors that predict the words of documents.
+
+    Parameters
+    ----------
+    dimensions : int
+    window : int or None
+        PV-DM: a word is predicted from its document and so many words on each side. None for
+        PV-DBOW: from its document alone.
+    negatives : int
+        Words of noise for each word.
+    epochs : int
+        Passes over all documents, and over a new document.
+    min_count : int
+        Leave out words that occur less often.
+    seed : int
+    """
+
+    def __init__(
+        self,
+        dimensions: int,
+        *,
+        window: int | None,
+        negatives: int,
+        epochs: int,
+        min_count: int,
+        seed: int,
+    ) -> None:
+        self.dimensions, self.window, self.negatives = dimensions, window, negatives
+        self.epochs, self.min_count, self.seed = epochs, min_count, derive(seed, "paragraphs")
+
+    def fit(self, documents: Sequence[Sentences]) -> ParagraphVectors:
+        """Learn the words' vectors from documents."""
+        doc2vec = _gensim()
+        self.model_: Any = doc2vec.Doc2Vec(
+            vector_size=self.dimensions,
+            dm=int(self.window is not None),
+            window=self.window or 1,
+            negative=self.negatives,
+            sample=0,  # leaving out frequent words is for prose: here they are what graphs are of
+            alpha=_RATES[0],
+            min_alpha=_RATES[1],
+            min_count=self.min_count,
+            workers=1,
+            seed=self.seed,
+            hashfxn=derive_from_text,
+        )
+        tagged = [
+            doc2vec.TaggedDocument(part, [number])
+            for number, sentences in enumerate(documents)
+            for part in _parts(sentences)
+        ]
+        self.model_.lifecycle_events = None  # a diary with the time of day
+        self.model_.build_vocab(tagged)
+        if len(self.model_.wv) > 0:
+            n_words = self.model_.corpus_total_words
+            for epoch in track(range(self.epochs), "learning vectors"):
+                rates = [_rate(each, self.epochs) for each in (epoch, epoch + 1)]
+                self.model_.train(
+                    tagged,
+                    total_examples=len(tagged),
+                    total_words=n_words,
+                    epochs=1,
+                    start_alpha=rates[0],
+                    end_alpha=rates[1],
+                )
+            self.model_.total_train_time = 0.0  # the same seed gives the same model, bit for bit
+        return self
+
+    def infer(self, documents: Sequence[Sentences]) -> Floats:
+        """Return the vectors of documents, with the words' vectors as they are."""
+        rows = [self._infer(sentences) for sentences in track(documents, "embedding graphs")]
+        return np.array(rows, dtype=np.float64).reshape(len(documents), self.dimensions)
+
+    def _infer(self, sentences: Sentences) -> Any:
+        model, doc2vec = self.model_, _gensim()
+        vector = np.zeros((1, self.dimensions), dtype=np.float32)
+        if len(model.wv) == 0:
+            return vector[0]
+        model.random = np.random.RandomState(self.seed)  # noqa: NPY002, gensim's own kind
+        train = doc2vec.train_document_dbow if self.window is None else doc2vec.train_document_dm
+        work = [np.zeros(self.dimensions, dtype=np.float32) for _ in range(1 + bool(self.window))]
+        parts = list(_parts(sentences))
+        for epoch in range(self.epochs):
+            for part in parts:
+                train(
+                    model,
+                    part,
+                    [0],
+                    _rate(epoch, self.epochs),
+                    *work,
+                    learn_words=False,
+                    learn_hidden=False,
+                    doctag_vectors=vector,
+                    doctags_lockf=np.ones(1, dtype=np.float32),
+                )
+        return vector[0]
+
+
+def derive_from_text(text: str) -> int:
+    """Hash a text, the same in every process."""
+    return derive(0, text)
+
+
+def _rate(epoch: int, epochs: int) -> float:
+    return _RATES[0] + (_RATES[1] - _RATES[0]) * epoch / epochs
+
+
+def _parts(sentences: Sentences) -> Iterator[list[str]]:
+    for sentence in sentences:
+        for start in range(0, len(sentence), _LONGEST):
+            yield list(sentence[start : start + _LONGEST])
+
+
+def _gensim() -> Any:
+    try:
+        from gensim.models import doc2vec
+    except ImportError as error:
+        raise MissingExtraError.of("This embedding", "gensim", "embeddings") from error
+    return doc2vec

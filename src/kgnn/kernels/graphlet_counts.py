@@ -1,0 +1,255 @@
+"""How many induced subgraphs of three and of four nodes a graph has, class by class, exactly.
+
+Nothing is enumerated but triangles, four-cycles and four-cliques; all else follows from degrees.
+First the patterns are counted as *subgraphs*, edges beyond the pattern allowed; how often a pattern
+lies in each induced class is a fixed triangular matrix, whose inverse turns one kind of count into
+the other.
+
+To find each cycle once, nodes are ranked by degree, and a path v–u–w is followed only while u and w
+rank below v: hubs are not walked through, so that forests and stars cost next to nothing (Chiba and
+Nishizeki, *Arboricity and subgraph listing algorithms*, SIAM J. Comput. 1985).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgnn.graphs.graph import Floats, Graph, GraphDataset, Ints, offsets_of, ranges
+from kgnn.kernels.patterns import classes, pairs
+
+# Paths followed at a time.
+_PATHS_AT_ONCE = 1 << 21
+# A path costs about as much as so many multiplications of a dense matrix product.
+_PATH_COST = 256
+# Edge patterns of four nodes by name, as pairs of nodes.
+_FOUR = {
+    "empty": (),
+    "edge": ((0, 1),),
+    "two edges": ((0, 1), (2, 3)),
+    "wedge": ((0, 1), (0, 2)),
+    "triangle": ((0, 1), (0, 2), (1, 2)),
+    "star": ((0, 1), (0, 2), (0, 3)),
+    "path": ((0, 1), (1, 2), (2, 3)),
+    "paw": ((0, 1), (0, 2), (1, 2), (0, 3)),
+    "cycle": ((0, 1), (1, 2), (2, 3), (0, 3)),
+    "diamond": ((0, 1), (0, 2), (0, 3), (1, 2), (2, 3)),
+    "clique": ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)),
+}
+_THREE = {
+    "empty": (),
+    "edge": ((0, 1),),
+    "wedge": ((0, 1), (0, 2)),
+    "triangle": ((0, 1), (0, 2), (1, 2)),
+}
+
+
+def count_three(graphs: GraphDataset) -> Floats:
+    """Return the numbers of induced subgraphs of three nodes, ``(n_graphs, 4)``.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.packing import pack
+    >>> path = pack("path", [4], [0, 1, 2], [1, 2, 3])
+    >>> count_three(path).tolist()
+    [[0.0, 2.0, 2.0, 0.0]]
+    """
+    ranked = _Ranked(graphs)
+    dense = ranked.n_paths() * _PATH_COST > ranked.sizes**3
+    triangles = np.zeros(len(graphs))
+    triangles[~dense] = _Ranked(graphs[~dense]).triangles()
+    triangles[dense] = [_triangles_of_dense(graphs[row]) for row in np.flatnonzero(dense)]
+    return ranked.three(triangles)
+
+
+def count_four(graphs: GraphDataset) -> Floats:
+    """Return the numbers of induced subgraphs of four nodes, ``(n_graphs, 11)``."""
+    return _Ranked(graphs).four()
+
+
+def work_of_four(graphs: GraphDataset) -> Floats:
+    """Return a bound of how many paths and pairs of triangles are looked at in each graph."""
+    ranked = _Ranked(graphs)
+    n_below = np.bincount(ranked.upper, minlength=ranked.n_nodes)[ranked.lower]
+    return ranked.n_paths() + ranked.sums(ranked.upper, n_below * (n_below - 1) // 2)
+
+
+class _Ranked:
+    """Graphs whose nodes are numbered by degree within each graph, without self loops.
+
+    Attributes
+    ----------
+    upper, lower : arrays of int
+        Ends of each edge, ``lower < upper``, sorted.
+    n_beyond : array of int
+        For each edge, how many neighbors of its lower end rank below its upper end.
+    """
+
+    def __init__(self, graphs: GraphDataset) -> None:
+        self.n_nodes = graphs.n_nodes
+        self.graph_of = graphs.node_graphs.astype(np.int64)
+        self.sizes = graphs.graph_sizes.astype(np.float64)
+        sources = np.repeat(np.arange(self.n_nodes), graphs.degrees)
+        proper = sources != graphs.neighbors
+        sources, neighbors = sources[proper], graphs.neighbors[proper].astype(np.int64)
+        degrees = np.bincount(sources, minlength=self.n_nodes)
+        order = np.lexsort((degrees, self.graph_of))
+        rank = np.empty(self.n_nodes, dtype=np.int64)
+        rank[order] = np.arange(self.n_nodes)
+        self.degrees = degrees[order]
+        arcs = np.sort(self._key(rank[sources], rank[neighbors]))
+        tails, self.heads = np.divmod(arcs, max(1, self.n_nodes))
+        self.offsets = offsets_of(self.degrees)
+        down = self.heads < tails
+        self.upper, self.lower = tails[down], self.heads[down]
+        self.edges = arcs[down]
+        # In the sorted list of the lower end's neighbors, those below the upper end come before it.
+        way_back = np.searchsorted(arcs, self._key(self.lower, self.upper))
+        self.n_beyond = way_back - self.offsets[self.lower]
+
+    def n_paths(self) -> Floats:
+        """Return the number of paths v–u–w with u and w below v, by graph."""
+        return self.sums(self.upper, self.n_beyond)
+
+    def sums(self, nodes: Ints, amounts: NDArray[Any]) -> Floats:
+        """Add up amounts that belong to nodes, by graph."""
+        graph = self.graph_of[nodes]
+        return np.asarray(np.bincount(graph, amounts, len(self.sizes)), dtype=np.float64)
+
+    def triangles(self) -> Floats:
+        """Return the number of triangles, by graph."""
+        numbers = [self.sums(v, np.ones(len(v))) for v, *_ in self._triangles()]
+        return np.asarray(np.sum(numbers, axis=0))
+
+    def three(self, triangles: Floats) -> Floats:
+        """Return induced counts of three nodes."""
+        n, d = self.sizes, self.degrees
+        return _induced(
+            3,
+            {
+                "empty": n * (n - 1) * (n - 2) / 6,
+                "edge": self.sums(self.upper, np.ones(len(self.upper))) * (n - 2),
+                "wedge": self.sums(np.arange(self.n_nodes), d * (d - 1) / 2),
+                "triangle": triangles,
+            },
+        )
+
+    def four(self) -> Floats:
+        """Return induced counts of four nodes."""
+        n, d, every = self.sizes, self.degrees.astype(np.float64), np.arange(self.n_nodes)
+        edges = self.sums(self.upper, np.ones(len(self.upper)))
+        wedges = self.sums(every, d * (d - 1) / 2)
+        triangles, cycles, cliques = np.zeros_like(n), np.zeros_like(n), np.zeros_like(n)
+        by_node, by_edge = np.zeros(self.n_nodes), np.zeros(len(self.edges))
+        for v, w, u, tops, repeats in self._triangles():
+            triangles += self.sums(v, np.ones(len(v)))
+            cycles += self.sums(tops, repeats * (repeats - 1) / 2)
+            cliques += self._cliques(v, w, u)
+            for a, b in ((v, w), (v, u), (w, u)):
+                edge = np.searchsorted(self.edges, self._key(a, b))
+                by_edge += np.bincount(edge, minlength=len(self.edges))
+            for node in (v, w, u):
+                by_node += np.bincount(node, minlength=self.n_nodes)
+        through = (d[self.upper] - 1) * (d[self.lower] - 1)
+        return _induced(
+            4,
+            {
+                "empty": n * (n - 1) * (n - 2) * (n - 3) / 24,
+                "edge": edges * (n - 2) * (n - 3) / 2,
+                "two edges": edges * (edges - 1) / 2 - wedges,
+                "wedge": wedges * (n - 3),
+                "triangle": triangles * (n - 3),
+                "star": self.sums(every, d * (d - 1) * (d - 2) / 6),
+                "path": self.sums(self.upper, through) - 3 * triangles,
+                "paw": self.sums(every, by_node * (d - 2)),
+                "cycle": cycles,
+                "diamond": self.sums(self.upper, by_edge * (by_edge - 1) / 2),
+                "clique": cliques,
+            },
+        )
+
+    def _key(self, a: Ints, b: Ints) -> Ints:
+        return a * self.n_nodes + b
+
+    def _triangles(self) -> Iterator[tuple[Ints, Ints, Ints, Ints, Ints]]:
+        """Yield triangles ``v > w > u``, and how many paths lead from each v to each end.
+
+        Two paths from v to the same end make a cycle of four; v ranks highest in it. All paths of
+        one v come in one piece.
+        """
+        run = offsets_of(self.n_beyond)[:-1] // _PATHS_AT_ONCE
+        run = run[np.searchsorted(self.upper, self.upper)]  # the run in which its v begins
+        for part in np.split(np.arange(len(run)), np.flatnonzero(np.diff(run)) + 1):
+            v = np.repeat(self.upper[part], self.n_beyond[part])
+            u = np.repeat(self.lower[part], self.n_beyond[part])
+            w = self.heads[ranges(self.offsets[self.lower[part]], self.n_beyond[part])]
+            order = np.argsort(self._key(v, w), kind="stable")
+            v, u, w = v[order], u[order], w[order]
+            ends, first, repeats = np.unique(self._key(v, w), return_index=True, return_counts=True)
+            place = np.minimum(np.searchsorted(self.edges, ends), max(0, len(self.edges) - 1))
+            closed = np.repeat(self.edges[place] == ends, repeats) & (u < w)
+            yield v[closed], w[closed], u[closed], v[first], repeats
+
+    def _cliques(self, v: Ints, w: Ints, u: Ints) -> Floats:
+        """Count pairs of triangles on one edge (v, w) whose third nodes are joined."""
+        starts = np.flatnonzero(np.append(True, self._key(v, w)[1:] != self._key(v, w)[:-1]))
+        lengths = np.diff(np.append(starts, len(v)))
+        place = np.arange(len(v)) - np.repeat(starts, lengths)
+        one = np.repeat(np.arange(len(v)), place)
+        other = ranges(np.repeat(starts, lengths), place)
+        low, high = np.minimum(u[one], u[other]), np.maximum(u[one], u[other])
+        pairs_of_thirds = self._key(high, low)
+        found = np.searchsorted(self.edges, pairs_of_thirds)
+        joined = self.edges[np.minimum(found, max(0, len(self.edges) - 1))] == pairs_of_thirds
+        return self.sums(v[one], joined)
+
+
+def _triangles_of_dense(graph: Graph) -> float:
+    """Count the triangles of a graph in which most nodes are joined."""
+    joined = np.zeros((graph.n_nodes, graph.n_nodes), dtype=np.float32)
+    joined[graph.arcs[:, 0], graph.arcs[:, 1]] = 1
+    np.fill_diagonal(joined, 0)
+    return float(np.sum((joined @ joined) * joined, dtype=np.float64) / 6)
+
+
+def _induced(size: int, subgraphs: dict[str, Floats]) -> Floats:
+    """Turn counts of subgraphs into counts of induced ones, by class."""
+    names = _THREE if size == 3 else _FOUR
+    counts = np.column_stack([subgraphs[name] for name in names])
+    order, inverse = _to_induced(size)
+    return np.asarray(np.rint(counts @ inverse.T)[:, order] + 0.0)
+
+
+@cache
+def _to_induced(size: int) -> tuple[Ints, Floats]:
+    """Return the class order of the named patterns, and the matrix from subgraph counts."""
+    bit_of = {pair: bit for bit, pair in enumerate(pairs(size))}
+    patterns = [
+        sum(1 << bit_of[pair] for pair in edges)
+        for edges in (_THREE if size == 3 else _FOUR).values()
+    ]
+    contained = np.zeros((len(patterns), len(patterns)))  # named pattern in named induced graph
+    for column, whole in enumerate(patterns):
+        for row, part in enumerate(patterns):
+            contained[row, column] = _n_copies(size, part, whole)
+    number = classes(size)[patterns]
+    return np.argsort(number), np.asarray(np.linalg.inv(contained), dtype=np.float64)
+
+
+def _n_copies(size: int, part: int, whole: int) -> int:
+    """Return how many distinct renumberings of a pattern lie within another."""
+    bit_of = {pair: bit for bit, pair in enumerate(pairs(size))}
+    copies = set()
+    for order in permutations(range(size)):
+        copy = 0
+        for bit, (a, b) in enumerate(pairs(size)):
+            if part >> bit & 1:
+                copy |= 1 << bit_of[min(order[a], order[b]), max(order[a], order[b])]
+        if copy & whole == copy:
+            copies.add(copy)
+    return len(copies)

@@ -1,0 +1,91 @@
+"""One graph against many: which graphs are most similar to this one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from kgnn.errors import ParameterError, UnknownNameError
+from kgnn.graphs.graph import Floats, Graph, GraphDataset, Ints
+from kgnn.kernels.counted import CountedFeatures
+from kgnn.kernels.graphlets import Graphlets
+from kgnn.kernels.optimal_assignment import OptimalAssignment
+from kgnn.kernels.shortest_paths import ShortestPaths
+from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.progress import track
+
+KERNELS: dict[str, Callable[[], CountedFeatures]] = {
+    "wl": lambda: WeisfeilerLehman(3, normalize="graph"),
+    "wl-oa": lambda: OptimalAssignment(3, normalize="graph"),
+    "sp": lambda: ShortestPaths(normalize="graph"),
+    "gk": lambda: Graphlets(normalize="graph"),
+}
+_NODES_AT_ONCE = 1 << 20
+
+
+class Similar(NamedTuple):
+    """Graphs by how similar they are, most similar first.
+
+    Attributes
+    ----------
+    rows : array of int
+        Where the graphs are in the dataset.
+    values : array of float
+        Normalized kernel values, 1 for graphs that the kernel cannot tell apart.
+    """
+
+    rows: Ints
+    values: Floats
+
+
+def most_similar(
+    graph: Graph, others: GraphDataset, n: int = 10, *, kernel: str | CountedFeatures = "wl"
+) -> Similar:
+    """Return the graphs of a dataset that are most similar to one graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        May be one of the others; it is then left out itself.
+    others : GraphDataset
+    n : int
+        How many to return.
+    kernel : {"wl", "wl-oa", "sp", "gk"} or featurizer
+        Weisfeiler-Lehman subtrees, their optimal assignment, shortest paths or graphlets; or a
+        featurizer of your own with ``normalize="graph"``.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(40)
+    >>> found = most_similar(graphs[0], graphs, n=3)
+    >>> [graphs[int(row)].target for row in found.rows]
+    ['cycle', 'cycle', 'cycle']
+    """
+    if n < 1:
+        raise ParameterError(f"The 'n' parameter of most_similar must be ≥ 1, got {n}.")
+    values = similarities(graph, others, kernel=kernel)
+    rows = np.argsort(-values, kind="stable")
+    if graph.dataset is others:
+        rows = rows[rows != graph.row]
+    return Similar(rows[:n], values[rows[:n]])
+
+
+def similarities(
+    graph: Graph, others: GraphDataset, *, kernel: str | CountedFeatures = "wl"
+) -> Floats:
+    """Return the normalized kernel value of one graph with each of many, in bounded memory."""
+    if isinstance(kernel, str):
+        if kernel not in KERNELS:
+            raise UnknownNameError.of("kernel", kernel, KERNELS)
+        kernel = KERNELS[kernel]()
+    query = graph.dataset[[graph.row]]
+    # What the one graph does not contain adds nothing to a product; it counts in lengths.
+    kernel.fit(query)
+    run = others.node_offsets[:-1] // _NODES_AT_ONCE
+    cuts = [0, *(np.flatnonzero(np.diff(run)) + 1), len(others)]
+    parts = [others[a:b] for a, b in track(list(pairwise(cuts)), "comparing graphs")]
+    return np.concatenate([kernel.gram(query, part)[0] for part in parts])
