@@ -78,13 +78,14 @@ def test_annotated_graphs_are_taught_with_their_weight(dimensions):
         network.fit(examples, None, seed=0)
         module, fitted = network.fitted.module.eval(), network.fitted
         rows = np.arange(8)
-        without = network._loss(module, rows, Examples(rows, targets), fitted, rng)
-        free = network._loss(module, rows, examples, fitted, rng)
-        heavy = network._loss(
-            module, rows, Examples(rows, targets, np.arange(8, 20), weight=2.0), fitted, rng
-        )
-        assert free.item() == pytest.approx(without.item(), abs=1e-5)
-        assert heavy.item() > free.item()
+
+        def loss(taught):
+            parts = network._objective(module, taught, fitted, rng)(rows)
+            return sum(part.item() for part in parts.values())
+
+        free = loss(examples)
+        assert free == pytest.approx(loss(Examples(rows, targets)), abs=1e-5)
+        assert loss(Examples(rows, targets, np.arange(8, 20), weight=2.0)) > free
 
 
 def test_another_seed_gives_other_weights_and_a_warm_start_goes_on():

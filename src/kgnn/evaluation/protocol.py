@@ -88,6 +88,8 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
     validation_labels = dataset.targets[split.validation]
     wall, cpu = time.perf_counter(), time.process_time()
     method.fit(hidden[rows], labels, validation=(hidden[split.validation], validation_labels))
+    if method.interrupted_:
+        raise KeyboardInterrupt  # half a fit is no result
     predicted = method.predict(hidden[split.test])
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
     return SplitResult(

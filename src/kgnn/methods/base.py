@@ -76,6 +76,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : array
         Labels in the order of the columns of `predict_proba`.
+    interrupted_ : bool
+        Whether `fit` was stopped by Ctrl-C; the model is then the best until that moment.
     """
 
     random_state: int = 0
@@ -115,8 +117,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             validation=None if validation is None else self._validation(*validation),
             seed=self.random_state,
         )
+        self.interrupted_ = False
         if task.n_classes > 1:
-            self._fit(task)
+            self._fit_until_stopped(task)
         else:
             warnings.warn(
                 f"All labeled graphs are of one class, {self.classes_.tolist()[0]!r}, which is "
@@ -148,6 +151,24 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             raise GraphDataError("a score needs the label of every graph; some are missing")
         right = [a == b for a, b in zip(self.predict(graphs).tolist(), labels, strict=True)]
         return float(np.average(right, weights=sample_weight))
+
+    def _fit_until_stopped(self, task: Task) -> None:
+        """Fit; after Ctrl-C keep what has been learned, if it is enough to predict."""
+        try:
+            self._fit(task)
+        except KeyboardInterrupt:
+            if not self._can_predict():
+                raise
+            self.interrupted_ = True
+            warnings.warn(
+                "Training was stopped by hand; the model is the best until then.",
+                KgnnWarning,
+                stacklevel=3,
+            )
+
+    def _can_predict(self) -> bool:
+        """Tell whether a fit that was stopped has left something to predict with."""
+        return False
 
     def _fit(self, task: Task) -> None:
         """Learn from a task with at least two classes; set attributes that end in ``_``."""

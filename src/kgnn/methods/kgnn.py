@@ -157,6 +157,7 @@ class KGNN(NeuralClassifier):
     def _fit(self, task: Task) -> None:
         counts = np.bincount(task.targets[task.labeled], minlength=task.n_classes)
         self.shares_: Floats = counts / counts.sum()
+        self.__dict__.pop("course_", None)  # of an earlier fit
         self.networks_ = self._networks(task)
         self.course_: CoTraining = cotrain(
             self.networks_,
@@ -179,6 +180,11 @@ class KGNN(NeuralClassifier):
         )
         self.n_iter_ = len(self.course_.rounds) - 1
         self.termination_condition_ = self.course_.termination_condition
+        if self.termination_condition_ == "interrupted":
+            raise KeyboardInterrupt
+
+    def _can_predict(self) -> bool:
+        return hasattr(self, "course_")
 
     def _networks(self, task: Task) -> list[Network]:
         return [self._gnn(task), self._memory(task)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -80,8 +80,14 @@ class NeuralClassifier(GraphClassifier):
         validation = None
         if task.validation is not None:
             validation = (self.gnn_.prepare(task.validation[0]), task.validation[1])
-        self.gnn_.fit(Examples(task.labeled, targets), validation, task.seed)
-        self.history_ = self.gnn_.fitted.history
+        try:
+            self.gnn_.fit(Examples(task.labeled, targets), validation, task.seed)
+        finally:
+            if self._can_predict():
+                self.history_ = self.gnn_.fitted.history
+
+    def _can_predict(self) -> bool:
+        return hasattr(getattr(self, "gnn_", None), "fitted")
 
     def _gnn(self, task: Task) -> GraphNetwork:
         telling = task.graphs.n_arcs >= _DENSE * task.graphs.n_nodes or self.encoder in _AVERAGING
@@ -103,13 +109,18 @@ class NeuralClassifier(GraphClassifier):
                 encoder=self.encoder,
             )
 
-        return GraphNetwork(
+        return self._network(
+            task,
             task.graphs,
             build,
             self._optimizing(self.learning_rate),
             node_features=node_features,
             layers=self.layers if self.encoder == "gin" else 0,
         )
+
+    def _network(self, task: Task, *args: Any, **options: Any) -> GraphNetwork:
+        """Return the network; a subclass may train it in another way."""
+        return GraphNetwork(*args, **options)
 
     def _optimizing(self, learning_rate: float) -> Optimizing:
         return Optimizing(

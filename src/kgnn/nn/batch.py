@@ -39,6 +39,10 @@ class Batch(Protocol):
         """Return how many nodes each row of a depth stands for; None for one each."""
         ...
 
+    def graph_of_rows(self, depth: int) -> Tensor:
+        """Return the graph that each row of a depth belongs to."""
+        ...
+
     def pool(self, x: Tensor, depth: int) -> Tensor:
         """Return the sum of x over the nodes of each graph, ``(n_graphs, d)``."""
         ...
@@ -90,6 +94,10 @@ class GraphBatch:
 
     def weights(self, depth: int) -> None:
         """Say that a row is a node."""
+
+    def graph_of_rows(self, depth: int) -> Tensor:
+        """Return the graph that each node belongs to."""
+        return torch.arange(len(self)).repeat_interleave(self.graph_offsets.diff())
 
     def pool(self, x: Tensor, depth: int) -> Tensor:
         """Return the sum over the nodes of each graph."""

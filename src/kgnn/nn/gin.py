@@ -68,11 +68,21 @@ class GIN(nn.Module):
             nn.Linear(n_pooled, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, n_classes)
         )
 
-    def embed(self, batch: Batch) -> Tensor:
-        """Return one vector per graph, ``(n_graphs, n_pooled)``."""
+    def rows(self, batch: Batch, change: Tensor | None = None) -> list[Tensor]:
+        """Return the vectors of every depth, the nodes' own first.
+
+        ``change`` is added to those of depth 1, before the second layer.
+        """
         vectors = [batch.features]
         for depth, layer in enumerate(self.layers, start=1):
             vectors.append(layer(vectors[-1], batch, depth))
+            if depth == 1 and change is not None:
+                vectors[-1] = vectors[-1] + change
+        return vectors
+
+    def embed(self, batch: Batch, change: Tensor | None = None) -> Tensor:
+        """Return one vector per graph, ``(n_graphs, n_pooled)``."""
+        vectors = self.rows(batch, change)
         first = len(self.layers) if self.pooling == "last" else 0
         sums = [batch.pool(x, depth) for depth, x in enumerate(vectors) if depth >= first]
         total = torch.cat(sums, dim=1) if len(sums) > 1 else sums[0]
@@ -81,7 +91,7 @@ class GIN(nn.Module):
             total = torch.cat([total, compressed], 1) if self.readout == "both" else compressed
         return batch_norm(self.pooled_norm, total)
 
-    def forward(self, batch: Batch) -> Tensor:
-        """Return logits, ``(n_graphs, n_classes)``."""
-        logits: Tensor = self.classifier(self.embed(batch))
+    def forward(self, batch: Batch, change: Tensor | None = None) -> Tensor:
+        """Return logits, ``(n_graphs, n_classes)``; for ``change`` see `rows`."""
+        logits: Tensor = self.classifier(self.embed(batch, change))
         return logits

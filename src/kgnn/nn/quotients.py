@@ -101,6 +101,10 @@ class ColorBatch:
         """Return how many nodes each color stands for."""
         return Weights(self.counts[depth], self.n_nodes)
 
+    def graph_of_rows(self, depth: int) -> Tensor:
+        """Return the graph that each color belongs to."""
+        return torch.arange(len(self)).repeat_interleave(self.graph_offsets[depth].diff())
+
     def pool(self, x: Tensor, depth: int) -> Tensor:
         """Return the sum over the nodes of each graph."""
         sums: Tensor = GraphSum.apply(x, self.graph_offsets[depth], self.counts[depth])

@@ -95,8 +95,8 @@ class CoTraining:
     best_round : int
     termination_condition : str
         ``rounds`` (all done), ``converged`` (nothing changed), ``no_change`` (nothing selected),
-        ``patience`` (no gain on VAL), ``exhausted`` (no unlabeled graph is left), or
-        ``no_unlabeled``.
+        ``patience`` (no gain on VAL), ``exhausted`` (no unlabeled graph is left),
+        ``no_unlabeled``, or ``interrupted`` (by Ctrl-C; the rounds that have ended predict).
     used : list of Round
         Rounds that predict.
     sharpness : float
@@ -144,16 +144,22 @@ def cotrain(
     nothing = Selection(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     selections, proba = [nothing] * len(networks), [np.empty((0, n_classes))] * len(networks)
     for number in track(range(1 + plan.rounds), "co-training"):
-        for j, network in enumerate(networks):
-            teacher = proba[(j + 1) % len(networks)]
-            examples = _examples(labeled, known, selections[j], teacher, unlabeled, plan)
-            network.fit(
-                examples,
-                None if judged is None else judged[j],
-                derive(seed, number) if number else seed,  # round 0 is the supervised network
-                warm_start=plan.warm_start and number > 0,
-                what=f"round {number}, {network.name}",
-            )
+        try:
+            for j, network in enumerate(networks):
+                teacher = proba[(j + 1) % len(networks)]
+                examples = _examples(labeled, known, selections[j], teacher, unlabeled, plan)
+                network.fit(
+                    examples,
+                    None if judged is None else judged[j],
+                    derive(seed, number) if number else seed,  # round 0 is the supervised network
+                    warm_start=plan.warm_start and number > 0,
+                    what=f"round {number}, {network.name}",
+                )
+        except KeyboardInterrupt:
+            if not course.rounds:
+                raise
+            course.termination_condition = "interrupted"  # the rounds that have ended predict
+            break
         taught = [Selection(unlabeled[s.rows], s.targets) for s in selections]
         course.rounds.append(Round(taught, [network.fitted for network in networks]))
         _judge(course, networks, judged)

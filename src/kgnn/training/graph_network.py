@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
@@ -31,6 +31,8 @@ class GraphNetwork(Network):
     layers : int
         Rounds of message passing that may be done once for all nodes of a color, if the module
         is a GIN; 0 if it is not.
+    start : dict of str to Tensor
+        Weights that a new module begins with, by name; all others are random.
     """
 
     name = "gnn"
@@ -43,8 +45,10 @@ class GraphNetwork(Network):
         *,
         node_features: NodeFeatures,
         layers: int = 0,
+        start: Mapping[str, Tensor] | None = None,
     ) -> None:
         super().__init__(optimizing)
+        self.start = dict(start or {})
         self.build, self.node_features, self.layers = build, node_features, layers
         self.pool = self.prepare(pool)
 
@@ -57,7 +61,10 @@ class GraphNetwork(Network):
         return SomeBatches(self.pool, rows)
 
     def _build(self, examples: Examples) -> nn.Module:
-        return self.build(self.node_features.width)
+        module = self.build(self.node_features.width)
+        unknown = module.load_state_dict(self.start, strict=False).unexpected_keys
+        assert not unknown, f"no such weights: {unknown}"
+        return module
 
     def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
         logits: Tensor = module(self.pool[rows])

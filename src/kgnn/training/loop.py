@@ -30,11 +30,25 @@ class History:
         What the epoch was judged by; empty where nothing was asked.
     best_epoch : int
         Epoch whose weights were kept, counted from 0.
+    parts : dict of str to list of float
+        Mean of each part of the loss, where it has several.
+    interrupted : bool
+        Whether training was stopped by hand; the best epoch until then was kept.
     """
 
     loss: list[float] = field(default_factory=list)
     score: list[float] = field(default_factory=list)
     best_epoch: int = -1
+    parts: dict[str, list[float]] = field(default_factory=dict)
+    interrupted: bool = False
+
+    def record(self, steps: list[dict[str, float]]) -> None:
+        """Write down the mean losses of an epoch's steps."""
+        names = steps[0] if len(steps[0]) > 1 else ()
+        for name in names:
+            mean = sum(step[name] for step in steps) / len(steps)
+            self.parts.setdefault(name, []).append(mean)
+        self.loss.append(sum(sum(step.values()) for step in steps) / len(steps))
 
 
 def batches(rows: Ints, size: int, rng: np.random.Generator) -> Iterator[Ints]:
@@ -47,7 +61,7 @@ def batches(rows: Ints, size: int, rng: np.random.Generator) -> Iterator[Ints]:
 
 def train(
     module: nn.Module,
-    loss: Callable[[Ints], Tensor],
+    loss: Callable[[Ints], Tensor | dict[str, Tensor]],
     rows: Ints,
     *,
     epochs: int,
@@ -58,16 +72,19 @@ def train(
     rng: np.random.Generator,
     finish: Callable[[nn.Module], None] = lambda module: None,
     score: Callable[[nn.Module], float] | None = None,
+    after_step: Callable[[], None] = lambda: None,
     what: str = "training",
 ) -> History:
     """Minimize a loss over batches of rows.
+
+    Ctrl-C ends training with the best weights so far, if an epoch has ended.
 
     Parameters
     ----------
     module : nn.Module
         Trained in place; ends with the averaged weights of the best epoch, in evaluation mode.
     loss : callable
-        Rows of a batch to the scalar to minimize.
+        Rows of a batch to the scalar to minimize, or to the parts of it by name.
     rows : array of int
     epochs, batch_size, learning_rate, weight_decay
         Weight decay is Adam's own (added to the gradient), as in the paper's code.
@@ -80,6 +97,8 @@ def train(
     score : callable, optional
         Judges the averaged module after each epoch; the best epoch is kept, the earliest of
         equals. Without it, the last one is.
+    after_step : callable
+        Called after each change of the weights.
     what : str
         What to call this in reports of progress.
     """
@@ -89,22 +108,28 @@ def train(
     with flattened(module) as flat, flattened(averaged) as average:
         optimizer = adam(flat, learning_rate, weight_decay)
         n_steps = 0
-        for epoch in track(range(epochs), what):
-            module.train()
-            losses = []
-            for part in batches(rows, batch_size, rng):
-                losses.append(_step(flat, optimizer, loss(part)))
-                n_steps += 1
-                _average(average, flat, averaging, n_steps)
-            history.loss.append(sum(losses) / len(losses))
-            if score is not None:
-                finish(averaged)
-                history.score.append(score(averaged))
-                if history.score[-1] > max(history.score[:-1], default=-np.inf):
-                    history.best_epoch, best = epoch, copy.deepcopy(averaged.state_dict())
-        if score is None:
+        try:
+            for epoch in track(range(epochs), what):
+                module.train()
+                steps = []
+                for part in batches(rows, batch_size, rng):
+                    steps.append(_step(flat, optimizer, loss(part)))
+                    n_steps += 1
+                    _average(average, flat, averaging, n_steps)
+                    after_step()
+                history.record(steps)
+                if score is not None:
+                    finish(averaged)
+                    history.score.append(score(averaged))
+                    if history.score[-1] > max(history.score[:-1], default=-np.inf):
+                        history.best_epoch, best = epoch, copy.deepcopy(averaged.state_dict())
+        except KeyboardInterrupt:
+            if not history.loss:
+                raise
+            history.interrupted = True
+        if score is None or history.best_epoch < 0:
             finish(averaged)
-            history.best_epoch, best = epochs - 1, averaged.state_dict()
+            history.best_epoch, best = len(history.loss) - 1, averaged.state_dict()
         module.load_state_dict(best)
     module.eval()
     return history
@@ -115,12 +140,16 @@ def adam(flat: Flat, learning_rate: float, weight_decay: float) -> torch.optim.A
     return torch.optim.Adam([flat.weights], lr=learning_rate, weight_decay=weight_decay, fused=True)
 
 
-def _step(flat: Flat, optimizer: torch.optim.Optimizer, value: Tensor) -> float:
+def _step(
+    flat: Flat, optimizer: torch.optim.Optimizer, value: Tensor | dict[str, Tensor]
+) -> dict[str, float]:
+    """Go one step down, and return the parts of the loss before it."""
+    parts = value if isinstance(value, dict) else {"loss": value}
     flat.gradient.zero_()
-    value.backward()
+    torch.stack(list(parts.values())).sum().backward()
     nn.utils.clip_grad_norm_([flat.weights], GRADIENT_NORM)
     optimizer.step()
-    return float(value.detach())
+    return {name: float(part.detach()) for name, part in parts.items()}
 
 
 @torch.no_grad()

@@ -127,11 +127,13 @@ class Network(ABC):
         with seeded_torch(seed, self.name):
             module = copy.deepcopy(self.fitted.module) if warm_start else self._build(examples)
             new = Fitted(module, History(), 1.0, examples.rows, examples.targets[examples.rows])
+            objective = self._objective(module, examples, new, rng)
             new.history = train(
                 module,
-                lambda rows: self._loss(module, rows, examples, new, rng),
-                examples.labeled,
+                objective,
+                objective.rows,
                 **vars(self.optimizing),
+                after_step=objective.after_step,
                 rng=rng,
                 finish=lambda each: settle(each, lambda m: self._settle(m, examples, new)),
                 score=None if validation is None else self._score(validation, new),
@@ -141,6 +143,8 @@ class Network(ABC):
             scores = self._outputs(module, validation[0], new)
             new.sharpness = calibrate(scores, validation[1]).sharpness
         self.fitted = new
+        if new.history.interrupted:  # what is there can be used; whether it is enough, others say
+            raise KeyboardInterrupt
         return new
 
     def logits(self, prepared: Any, fitted: Fitted | None = None) -> Floats:
@@ -148,23 +152,11 @@ class Network(ABC):
         fitted = fitted or self.fitted
         return fitted.sharpness * self._outputs(fitted.module, prepared, fitted)
 
-    def _loss(
-        self,
-        module: nn.Module,
-        rows: Ints,
-        examples: Examples,
-        fitted: Fitted,
-        rng: np.random.Generator,
-    ) -> Tensor:
-        """Return the loss of a batch: labeled rows, and as many annotated ones beside them."""
-        n_more = min(self.optimizing.batch_size, len(examples.annotated))
-        more = rng.choice(examples.annotated, n_more, replace=False) if n_more else rows[:0]
-        every = np.concatenate([rows, more])
-        losses = nn.functional.cross_entropy(
-            self._on_batch(module, every, fitted), examples.targets[every], reduction="none"
-        )
-        value = losses[: len(rows)].mean()
-        return value + examples.weight * losses[len(rows) :].mean() if n_more else value
+    def _objective(
+        self, module: nn.Module, examples: Examples, fitted: Fitted, rng: np.random.Generator
+    ) -> Objective:
+        """Say what is minimized."""
+        return _Taught(self, module, examples, fitted, rng)
 
     def _score(self, validation: tuple[Any, Ints], fitted: Fitted) -> Callable[[nn.Module], float]:
         """Judge a module by its calibrated likelihood on VAL.
@@ -184,6 +176,55 @@ class Network(ABC):
     def _settle(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
         for rows in np.array_split(examples.rows, max(1, len(examples.rows) // 256)):
             self._on_batch(module, rows, fitted)
+
+
+class Objective:
+    """What a network minimizes, batch by batch.
+
+    Attributes
+    ----------
+    rows : array of int
+        Rows of the pool; a pass over them is an epoch.
+    """
+
+    rows: Ints
+
+    def __call__(self, rows: Ints) -> dict[str, Tensor]:
+        """Return the parts of the loss of a batch."""
+        raise NotImplementedError
+
+    def after_step(self) -> None:
+        """Do what follows each change of the weights."""
+
+
+class _Taught(Objective):
+    """Cross-entropy of labeled rows, and of as many annotated ones beside them."""
+
+    def __init__(
+        self,
+        network: Network,
+        module: nn.Module,
+        examples: Examples,
+        fitted: Fitted,
+        rng: np.random.Generator,
+    ) -> None:
+        self.network, self.module, self.examples = network, module, examples
+        self.fitted, self.rng, self.rows = fitted, rng, examples.labeled
+
+    def __call__(self, rows: Ints) -> dict[str, Tensor]:
+        examples = self.examples
+        n_more = min(self.network.optimizing.batch_size, len(examples.annotated))
+        more = self.rng.choice(examples.annotated, n_more, replace=False) if n_more else rows[:0]
+        every = np.concatenate([rows, more])
+        losses = nn.functional.cross_entropy(
+            self.network._on_batch(self.module, every, self.fitted),
+            examples.targets[every],
+            reduction="none",
+        )
+        parts = {"labeled": losses[: len(rows)].mean()}
+        if n_more:
+            parts["annotated"] = examples.weight * losses[len(rows) :].mean()
+        return parts
 
 
 def one_hot(targets: Ints, n_classes: int) -> Tensor:

@@ -1,0 +1,44 @@
+"""EntMin: predictions of unlabeled graphs should be sure."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from kgnn.methods.base import Task
+from kgnn.methods.parameters import NonNegative, parameters
+from kgnn.methods.semi_supervised import SemiSupervisedClassifier
+from kgnn.nn.losses import entropy
+from kgnn.training.semi_supervised import Step, Term
+
+
+@parameters
+class EntMin(SemiSupervisedClassifier):
+    """Entropy minimization: the boundary between classes keeps away from unlabeled graphs.
+
+    See `SemiSupervisedClassifier` for the parameters.
+
+    References
+    ----------
+    Grandvalet & Bengio, *Semi-supervised learning by entropy minimization*, NeurIPS 2004.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(60)
+    >>> labels = graphs.targets.copy()
+    >>> labels[10:40] = -1
+    >>> EntMin(epochs=5).fit(graphs[:40], labels[:40]).predict_proba(graphs[40:]).shape
+    (20, 2)
+    """
+
+    weight: NonNegative = 0.1
+
+    def _term(self, task: Task) -> Term:
+        return _Entropy()
+
+
+class _Entropy(Term):
+    name = "entropy"
+
+    def __call__(self, step: Step) -> Tensor:
+        return entropy(step.logits[step.n_labeled :])

@@ -1,0 +1,59 @@
+"""Π-Model: two looks at a graph, each with noise of its own, should see the same class."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from kgnn.methods.base import Task
+from kgnn.methods.parameters import NonNegative, Share, parameters
+from kgnn.methods.semi_supervised import SemiSupervisedClassifier
+from kgnn.nn.augment import drop_edges
+from kgnn.nn.frozen import frozen_statistics
+from kgnn.nn.losses import consistency
+from kgnn.training.semi_supervised import Step, Term
+
+
+@parameters
+class PiModel(SemiSupervisedClassifier):
+    """The Π-model: predictions under noise are drawn to predictions under other noise.
+
+    Noise is dropout and, in the second look, edges left out at random. See
+    `SemiSupervisedClassifier` for the other parameters.
+
+    Parameters
+    ----------
+    edge_drop : float
+        Probability with which an edge is left out.
+
+    References
+    ----------
+    Laine & Aila, *Temporal ensembling for semi-supervised learning*, ICLR 2017.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(60)
+    >>> labels = graphs.targets.copy()
+    >>> labels[10:40] = -1
+    >>> PiModel(epochs=5).fit(graphs[:40], labels[:40]).predict_proba(graphs[40:]).shape
+    (20, 2)
+    """
+
+    weight: NonNegative = 10.0
+    edge_drop: Share = 0.1
+
+    def _term(self, task: Task) -> Term:
+        return _TwoLooks(self.edge_drop)
+
+
+class _TwoLooks(Term):
+    name = "consistency"
+
+    def __init__(self, edge_drop: float) -> None:
+        self.edge_drop = edge_drop
+
+    def __call__(self, step: Step) -> Tensor:
+        # Paper silent: the look with edges missing learns from the look at all of them.
+        with frozen_statistics(step.module):
+            second = step.module(step.view(drop_edges, self.edge_drop))
+        return consistency(second, step.logits)

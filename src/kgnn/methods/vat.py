@@ -1,0 +1,78 @@
+"""VAT: the worst small change of a graph's nodes should not change its class."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor
+
+from kgnn.methods.base import Task
+from kgnn.methods.parameters import Count, NonNegative, parameters
+from kgnn.methods.semi_supervised import SemiSupervisedClassifier
+from kgnn.nn.adversarial import local_smoothness
+from kgnn.nn.frozen import frozen_statistics, without_dropout
+from kgnn.training.semi_supervised import Step, Term
+
+
+@parameters
+class VAT(SemiSupervisedClassifier):
+    """Virtual adversarial training, on the nodes' vectors after the first layer.
+
+    Graphs are discrete and nodes without labels all alike, so that what is changed is what the
+    first layer makes of nodes. See `SemiSupervisedClassifier` for the other parameters.
+
+    Parameters
+    ----------
+    eps : float
+        Length of the change of a graph.
+    norm : {"graph", "rms"}
+        Whether a graph changes by ``eps``, or by ``eps √n`` for n nodes.
+    xi : float
+        Length at which the worst direction is looked for.
+    power_iterations : int
+        Steps of that search.
+
+    References
+    ----------
+    Miyato et al., *Virtual adversarial training*, TPAMI 2019.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(60)
+    >>> labels = graphs.targets.copy()
+    >>> labels[10:40] = -1
+    >>> VAT(epochs=5).fit(graphs[:40], labels[:40]).predict_proba(graphs[40:]).shape
+    (20, 2)
+    """
+
+    weight: NonNegative = 1.0
+    eps: NonNegative = 1.0
+    norm: Literal["graph", "rms"] = "graph"
+    xi: NonNegative = 0.1
+    power_iterations: Count = 1
+
+    def _term(self, task: Task) -> Term:
+        return _Smoothness(self)
+
+
+class _Smoothness(Term):
+    name = "smoothness"
+
+    def __init__(self, settings: VAT) -> None:
+        self.settings = settings
+
+    def __call__(self, step: Step) -> Tensor:
+        settings, weights = self.settings, step.batch.weights(1)
+        rows = step.batch.graph_of_rows(1)
+        with frozen_statistics(step.module), without_dropout(step.module):
+            return local_smoothness(
+                lambda change: step.module(step.batch, change),
+                step.logits.new_zeros(len(rows), settings.width),
+                rows,
+                eps=settings.eps,
+                norm=settings.norm,
+                xi=settings.xi,
+                power_iterations=settings.power_iterations,
+                counts=None if weights is None else weights.counts,
+            )
