@@ -72,20 +72,19 @@ def test_small_passes_give_the_same_predictions(monkeypatch):
 @pytest.mark.parametrize("dimensions", [8, None])
 def test_annotated_graphs_are_taught_with_their_weight(dimensions):
     targets = one_hot(GRAPHS.targets, 2)
+    rows, rng = np.arange(8), np.random.default_rng(0)
+    examples = Examples(rows, targets, np.arange(8, 20), weight=0.0)
+
+    def loss(network, taught):
+        module = network.fitted.module.eval()
+        parts = network._objective(module, taught, network.fitted, rng)(rows)
+        return sum(part.item() for part in parts.values())
+
     for network in both_networks(dimensions=dimensions):
-        examples = Examples(np.arange(8), targets, np.arange(8, 20), weight=0.0)
-        rng = np.random.default_rng(0)
         network.fit(examples, None, seed=0)
-        module, fitted = network.fitted.module.eval(), network.fitted
-        rows = np.arange(8)
-
-        def loss(taught):
-            parts = network._objective(module, taught, fitted, rng)(rows)
-            return sum(part.item() for part in parts.values())
-
-        free = loss(examples)
-        assert free == pytest.approx(loss(Examples(rows, targets)), abs=1e-5)
-        assert loss(Examples(rows, targets, np.arange(8, 20), weight=2.0)) > free
+        free = loss(network, examples)
+        assert free == pytest.approx(loss(network, Examples(rows, targets)), abs=1e-5)
+        assert loss(network, Examples(rows, targets, np.arange(8, 20), weight=2.0)) > free
 
 
 def test_another_seed_gives_other_weights_and_a_warm_start_goes_on():

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
 from kgnn.graphs.interop import as_dataset
-from kgnn.kernels.base import gram
+from kgnn.kernels.base import Features, Featurizer, gram
 from kgnn.kernels.counting import Counts, short_csr
 from kgnn.kernels.numbering import Colors
 
@@ -29,6 +29,7 @@ COUNTS: dict[str, Callable[[Floats], Floats]] = {
 }
 NORMALIZE = (None, "graph", "level", "dataset")
 UNSEEN = ("drop", "count")
+_AFTER_COUNTING = ("counts", "normalize", "min_df", "unseen")
 
 
 class CountedFeatures(TransformerMixin, BaseEstimator):
@@ -91,10 +92,10 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
     def _start(self, graphs: GraphDataset) -> None:
         """Check parameters and settle what `fit` decides before anything is counted."""
 
-    def _fit(self, graphs: GraphDataset) -> Counts:
+    def _fit(self, graphs: GraphDataset, shared: SharedCounts | None = None) -> Counts:
         self._validate()
         self._start(graphs)
-        counted = self._count(graphs)
+        counted = self._count(graphs) if shared is None else shared.counts(self, graphs)
         self.vocabulary_ = self._frequent(counted)
         extra = int(self.unseen == "count")
         ends = np.cumsum([len(v) + extra for v in self.vocabulary_]).tolist()
@@ -172,6 +173,45 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
                 )
         if self.min_df < 1:
             raise ParameterError(f"{name} needs min_df ≥ 1, got {self.min_df}.")
+
+
+class SharedCounts:
+    """Features by featurizers that count the same and differ in what they make of it.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+    >>> graphs, shared = cycles_and_trees(20), SharedCounts()
+    >>> raw, logarithmic = WeisfeilerLehman(2), WeisfeilerLehman(2, counts="log")
+    >>> (shared.fit_transform(raw, graphs) != shared.fit_transform(logarithmic, graphs)).nnz > 0
+    True
+    """
+
+    def __init__(self) -> None:
+        # The graphs are kept beside their counts: as long as they live, no others have their id.
+        self._found: dict[Any, tuple[GraphDataset, Counts]] = {}
+
+    def fit_transform(self, featurizer: Featurizer, graphs: GraphDataset) -> Features:
+        """Do what the featurizer's own method does."""
+        if not isinstance(featurizer, CountedFeatures):
+            return featurizer.fit_transform(graphs)
+        return featurizer._matrix(featurizer._fit(graphs, self))
+
+    def transform(self, featurizer: Featurizer, graphs: GraphDataset) -> Features:
+        """Do what the featurizer's own method does."""
+        if not isinstance(featurizer, CountedFeatures):
+            return featurizer.transform(graphs)
+        return featurizer._matrix(self.counts(featurizer, graphs))
+
+    def counts(self, featurizer: CountedFeatures, graphs: GraphDataset) -> Counts:
+        """Count, unless a featurizer like this one has counted these graphs before."""
+        settings = {k: v for k, v in featurizer.get_params().items() if k not in _AFTER_COUNTING}
+        settled = {k: v for k, v in vars(featurizer).items() if k == "start_"}
+        key = (id(graphs), type(featurizer), repr(settings), repr(settled))
+        if key not in self._found:
+            self._found[key] = graphs, featurizer._count(graphs)
+        return self._found[key][1]
 
 
 def _levels(counted: Counts) -> Ints:

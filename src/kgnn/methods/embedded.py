@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from kgnn.graphs.graph import GraphDataset
 from kgnn.kernels.base import Features, Featurizer
+from kgnn.kernels.counted import SharedCounts
 from kgnn.methods.base import Task
 from kgnn.methods.featurized import FeaturizedClassifier
 from kgnn.methods.parameters import Bounds, parameters
@@ -30,5 +32,7 @@ class EmbeddedClassifier(FeaturizedClassifier):
     def _widths(self) -> tuple[float | None, ...]:
         return self.widths
 
-    def _learn(self, featurizer: Featurizer, task: Task) -> Features:
-        return featurizer.fit(task.graphs).transform(task.graphs[task.labeled])
+    def _learn(
+        self, featurizer: Featurizer, task: Task, labeled: GraphDataset, shared: SharedCounts
+    ) -> Features:
+        return featurizer.fit(task.graphs).transform(labeled)

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Features, Featurizer, gram
+from kgnn.kernels.counted import SharedCounts
 from kgnn.methods.base import GraphClassifier, Task
 from kgnn.methods.parameters import Bounds, Count, parameters
 from kgnn.progress import track
@@ -56,17 +57,24 @@ class FeaturizedClassifier(GraphClassifier):
         """Return the kernels to choose from, the preferred one first; see `SupportKernel`."""
         return (None,)
 
-    def _learn(self, featurizer: Featurizer, task: Task) -> Features:
+    def _learn(
+        self, featurizer: Featurizer, task: Task, labeled: GraphDataset, shared: SharedCounts
+    ) -> Features:
         """Fit a featurizer and return the features of the labeled graphs."""
-        return featurizer.fit_transform(task.graphs[task.labeled])
+        return shared.fit_transform(featurizer, labeled)
 
     def _fit(self, task: Task) -> None:
-        targets = task.targets[task.labeled]
+        labeled, targets = task.graphs[task.labeled], task.targets[task.labeled]
+        shared = SharedCounts()
         folds = _folds(targets, task.seed)
         candidates: list[Member] = []
         for featurizer in track(self._featurizers(), "choosing features"):
-            support = self._learn(featurizer, task)
-            features = None if task.validation is None else featurizer.transform(task.validation[0])
+            support = self._learn(featurizer, task, labeled, shared)
+            features = (
+                None
+                if task.validation is None
+                else shared.transform(featurizer, task.validation[0])
+            )
             for width in self._widths():
                 kernel = SupportKernel.of(support, width)
                 judged = (
@@ -82,10 +90,11 @@ class FeaturizedClassifier(GraphClassifier):
         self.members_ = candidates[: self.committee]
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
+        shared = SharedCounts()
         features: dict[int, Features] = {}  # members may share a featurizer
         for member in self.members_:
             if id(member.featurizer) not in features:
-                features[id(member.featurizer)] = member.featurizer.transform(graphs)
+                features[id(member.featurizer)] = shared.transform(member.featurizer, graphs)
         proba = [member.proba(features[id(member.featurizer)]) for member in self.members_]
         return np.asarray(np.mean(proba, axis=0))
 
