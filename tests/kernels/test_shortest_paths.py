@@ -197,8 +197,8 @@ def test_misuse_is_refused_with_what_came():
     plain, labeled = cycles_and_trees(4), planted_motifs(4)
     with pytest.raises(NotFittedError):
         ShortestPaths().transform(plain)
-    with pytest.raises(ParameterError, match=r"'start'.*got 'degree'"):
-        ShortestPaths(start="degree").fit(plain)
+    with pytest.raises(ParameterError, match=r"'start'.*got 'degrees'"):
+        ShortestPaths(start="degrees").fit(plain)
     with pytest.raises(ParameterError, match="max_distance ≥ 1, got 0"):
         ShortestPaths(max_distance=0).fit(plain)
     with pytest.raises(GraphDataError, match="no node labels"):
@@ -236,3 +236,15 @@ def test_graphs_without_edges_have_no_features_however_scaled():
     edgeless = pack("edgeless", [2, 1], [], [])
     for normalize in (None, "graph", "level", "dataset"):
         assert ShortestPaths(normalize=normalize).fit_transform(edgeless).nnz == 0
+
+
+def test_ends_may_be_told_apart_by_their_rounded_degrees():
+    star = pack("star", [8], [0] * 7, range(1, 8))
+    paths = ShortestPaths(start="degree")
+    features = paths.fit_transform(star).toarray()[0]
+    found = dict(zip(paths.get_feature_names_out().tolist(), features.tolist(), strict=True))
+    assert found == {"sp1_degree 1_degree 6": 7, "sp2_degree 1_degree 1": 21}
+    larger = pack("star", [7], [0] * 6, range(1, 7))  # six and seven are one half-octave
+    assert paths.transform(larger).toarray().sum() == 6 + 15
+    hub = pack("star", [9], [0] * 8, range(1, 9))
+    assert paths.transform(hub).toarray().sum() == 28

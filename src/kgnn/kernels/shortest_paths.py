@@ -7,6 +7,7 @@ Borgwardt & Kriegel, *Shortest-path kernels on graphs*, ICDM 2005.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count, takewhile
@@ -18,14 +19,14 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
 from kgnn.kernels.colors import mix, name_colors
 from kgnn.kernels.counted import CountedFeatures
 from kgnn.kernels.counting import Counts
 from kgnn.kernels.distances import Level, Sets, levels, node_sets, pieces, set_sizes
 from kgnn.kernels.numbering import Colors, numbered
 
-STARTS = ("auto", "labels", "constant")
+STARTS = ("auto", "labels", "degree", "constant")
 
 # Domains of the hash: a label and a distance must differ.
 _LABEL = np.uint64(0xA0761D6478BD642F)
@@ -41,9 +42,10 @@ class ShortestPaths(CountedFeatures):
 
     Parameters
     ----------
-    start : {"auto", "labels", "constant"}
-        What tells the ends of a path apart; ``auto`` takes labels where there are any. With
-        ``constant`` only distances count.
+    start : {"auto", "labels", "degree", "constant"}
+        What tells the ends of a path apart; ``auto`` takes labels where there are any, else
+        ``constant``: only distances count. With ``degree``, degrees in half-octaves (1, 2, 3, 4–5,
+        6–7, 8–11, …) do.
     max_distance : int or None
         Leave out pairs that are farther apart.
     min_df : int
@@ -117,11 +119,16 @@ class ShortestPaths(CountedFeatures):
         # a feature of every pair of degrees, and hardly one would occur in two graphs.
         auto = "constant" if graphs.node_labels is None else "labels"
         self.start_ = auto if self.start == "auto" else self.start
-        self.node_label_names_ = graphs.node_label_names if self.start_ == "labels" else ()
+        self.node_label_names_ = {"labels": graphs.node_label_names, "degree": _DEGREE_NAMES}.get(
+            self.start_, ()
+        )
 
     def _count(self, graphs: GraphDataset) -> Counts:
         if self.start_ == "constant":
             graphs = replace(graphs, node_labels=None, node_label_names=())
+        elif self.start_ == "degree":
+            codes = _half_octaves(graphs.degrees)
+            graphs = replace(graphs, node_labels=codes, node_label_names=_DEGREE_NAMES)
         elif graphs.node_labels is None:
             raise GraphDataError(
                 f"'{graphs.name}' has no node labels, which these features compare; "
@@ -132,6 +139,15 @@ class ShortestPaths(CountedFeatures):
         colors, columns = numbered(hashes)
         shape = (len(graphs), len(colors))
         return Counts([colors], sparse.coo_array((n_pairs, (rows, columns)), shape=shape).tocsr())
+
+
+# Half-octaves of degrees, by the smallest degree in each.
+_DEGREE_NAMES = ("degree 0", *(f"degree {math.ceil(2 ** (half / 2))}" for half in range(62)))
+
+
+def _half_octaves(degrees: Ints) -> ShortInts:
+    halves = np.floor(2 * np.log2(np.maximum(1, degrees))).astype(np.int32)
+    return (halves + (degrees > 0)).astype(np.int32)
 
 
 _Found = tuple[Ints, Colors, Floats]  # rows of graphs, hashes, numbers of pairs

@@ -15,8 +15,8 @@ from kgnn.methods.parameters import Count, parameters
 class SP(FeaturizedClassifier):
     """The shortest-path kernel with a support vector machine.
 
-    Count transform, normalization and C are chosen by `FeaturizedClassifier`; unlabeled graphs are
-    not used.
+    Labels of ends, count transform, normalization and C are chosen by `FeaturizedClassifier`;
+    unlabeled graphs are not used.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class SP(FeaturizedClassifier):
         Normalizations to choose from.
     max_distance : tuple of int or None
         Longest distances to choose from; None for no limit.
-    start : {"auto", "labels", "constant"}
-        What tells the ends of a path apart; see `ShortestPaths`.
+    start : tuple of {"auto", "labels", "degree", "constant"}
+        What tells the ends of a path apart, to choose from; see `ShortestPaths`.
 
     References
     ----------
@@ -47,14 +47,13 @@ class SP(FeaturizedClassifier):
     counts: tuple[Literal["raw", "log", "sqrt", "binary"], ...] = ("raw", "log", "sqrt")
     normalize: tuple[Literal["graph", None], ...] = ("graph", None)
     max_distance: tuple[Count | None, ...] = (None,)
-    start: Literal["auto", "labels", "constant"] = "auto"
+    # Paper silent: without labels, distances alone say little of dense graphs.
+    start: tuple[Literal["auto", "labels", "degree", "constant"], ...] = ("auto", "degree")
 
     def _featurizers(self) -> list[Featurizer]:
         return [
-            ShortestPaths(
-                counts=counts, normalize=normalize, max_distance=distance, start=self.start
-            )
-            for distance, counts, normalize in product(
-                self.max_distance, self.counts, self.normalize
+            ShortestPaths(start=start, counts=counts, normalize=normalize, max_distance=distance)
+            for start, distance, counts, normalize in product(
+                self.start, self.max_distance, self.counts, self.normalize
             )
         ]
