@@ -21,12 +21,20 @@ NOT_METHODS = {
     "embedded",
     "neural",
     "semi_supervised",
+    "pretrained",
     "registry",
 }
 
 
 # What makes a fit long and changes no promise.
-FAST = {"epochs": 15, "rounds": 1, "trees": 30, "walks": 5}
+FAST = {
+    "epochs": 15,
+    "rounds": 1,
+    "trees": 30,
+    "walks": 5,
+    "pretrain_epochs": 2,
+    "teacher_epochs": 3,
+}
 
 
 def fast(name):

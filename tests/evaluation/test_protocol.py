@@ -8,7 +8,14 @@ from kgnn.methods.base import GraphClassifier
 from kgnn.methods.parameters import fields_of, parameters
 from kgnn.methods.registry import entries, make, method_class
 
-FAST = {"iterations": 1, "epochs": 3, "rounds": 1, "trees": 10}
+FAST = {
+    "iterations": 1,
+    "epochs": 3,
+    "rounds": 1,
+    "trees": 10,
+    "pretrain_epochs": 2,
+    "teacher_epochs": 2,
+}
 
 
 def state_of(method):

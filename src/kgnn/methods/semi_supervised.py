@@ -36,12 +36,16 @@ class SemiSupervisedClassifier(NeuralClassifier):
         """Return what is asked of unlabeled graphs."""
         raise NotImplementedError
 
+    def _full_weight(self) -> float:
+        """Return the weight of the term once it is fully in force; 0 leaves it out."""
+        return self.weight
+
     def _network(self, task: Task, *args: Any, **options: Any) -> GraphNetwork:
         return SemiSupervisedNetwork(
             *args,
             unlabeled=task.unlabeled,
             term=self._term(task),
-            weight=self.weight,
+            weight=self._full_weight(),
             ramp_up=self.ramp_up,
             **options,
         )

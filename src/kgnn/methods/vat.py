@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -53,26 +53,28 @@ class VAT(SemiSupervisedClassifier):
     power_iterations: Count = 1
 
     def _term(self, task: Task) -> Term:
-        return _Smoothness(self)
+        return _Smoothness(
+            self.width,
+            eps=self.eps,
+            norm=self.norm,
+            xi=self.xi,
+            power_iterations=self.power_iterations,
+        )
 
 
 class _Smoothness(Term):
     name = "smoothness"
 
-    def __init__(self, settings: VAT) -> None:
-        self.settings = settings
+    def __init__(self, width: int, **settings: Any) -> None:
+        self.width, self.settings = width, settings
 
     def __call__(self, step: Step) -> Tensor:
-        settings, weights = self.settings, step.batch.weights(1)
-        rows = step.batch.graph_of_rows(1)
+        rows, weights = step.batch.graph_of_rows(1), step.batch.weights(1)
         with frozen_statistics(step.module), without_dropout(step.module):
             return local_smoothness(
                 lambda change: step.module(step.batch, change),
-                step.logits.new_zeros(len(rows), settings.width),
+                step.logits.new_zeros(len(rows), self.width),
                 rows,
-                eps=settings.eps,
-                norm=settings.norm,
-                xi=settings.xi,
-                power_iterations=settings.power_iterations,
                 counts=None if weights is None else weights.counts,
+                **self.settings,
             )

@@ -143,8 +143,8 @@ def cotrain(
     course = CoTraining()
     nothing = Selection(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     selections, proba = [nothing] * len(networks), [np.empty((0, n_classes))] * len(networks)
-    for number in track(range(1 + plan.rounds), "co-training"):
-        try:
+    try:
+        for number in track(range(1 + plan.rounds), "co-training"):
             for j, network in enumerate(networks):
                 teacher = proba[(j + 1) % len(networks)]
                 examples = _examples(labeled, known, selections[j], teacher, unlabeled, plan)
@@ -155,26 +155,25 @@ def cotrain(
                     warm_start=plan.warm_start and number > 0,
                     what=f"round {number}, {network.name}",
                 )
-        except KeyboardInterrupt:
-            if not course.rounds:
-                raise
-            course.termination_condition = "interrupted"  # the rounds that have ended predict
-            break
-        taught = [Selection(unlabeled[s.rows], s.targets) for s in selections]
-        course.rounds.append(Round(taught, [network.fitted for network in networks]))
-        _judge(course, networks, judged)
-        if number == plan.rounds:
-            break
-        if ending := _ending(course, plan, len(unlabeled), judged is not None):
-            course.termination_condition = ending
-            break
-        proba = [softmax(n.logits(n.part(unlabeled)), axis=1) for n in networks]
-        k = math.ceil(min(1.0, plan.growth * (number + 1)) * len(unlabeled))
-        chosen = select(proba, k)
-        if all(_same(a, b) for a, b in zip(chosen, selections, strict=True)):
-            course.termination_condition = "converged" if number else "no_change"
-            break
-        selections = chosen
+            taught = [Selection(unlabeled[s.rows], s.targets) for s in selections]
+            course.rounds.append(Round(taught, [network.fitted for network in networks]))
+            _judge(course, networks, judged)
+            if number == plan.rounds:
+                break
+            if ending := _ending(course, plan, len(unlabeled), judged is not None):
+                course.termination_condition = ending
+                break
+            proba = [softmax(n.logits(n.part(unlabeled)), axis=1) for n in networks]
+            k = math.ceil(min(1.0, plan.growth * (number + 1)) * len(unlabeled))
+            chosen = select(proba, k)
+            if all(_same(a, b) for a, b in zip(chosen, selections, strict=True)):
+                course.termination_condition = "converged" if number else "no_change"
+                break
+            selections = chosen
+    except KeyboardInterrupt:
+        if not course.rounds:
+            raise
+        course.termination_condition = "interrupted"  # the rounds that have ended predict
     course.used = course.rounds if plan.average else [course.rounds[course.best_round]]
     if judged is not None:
         together = combine(course.logits(networks, [data for data, _ in judged]))

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.nn.augment import Augmentation
-from kgnn.nn.batch import Batch
+from kgnn.nn.batch import Batch, GraphBatch, batch_of
 from kgnn.nn.losses import ramp
 from kgnn.nn.views import view_batch
 from kgnn.training.graph_network import GraphNetwork
@@ -41,6 +41,8 @@ class Step:
         What the module has made of them.
     graphs : GraphDataset
         The graphs themselves, without targets.
+    nodes : GraphBatch
+        ``batch`` with one row per node, whatever its own rows are.
     network : SemiSupervisedNetwork
     rng : numpy Generator
     """
@@ -58,8 +60,18 @@ class Step:
         """The graphs of the step."""
         return self.network.graphs[self.rows]
 
+    @property
+    def nodes(self) -> GraphBatch:
+        """The graphs of the step, node by node."""
+        if isinstance(self.batch, GraphBatch):
+            return self.batch
+        graphs = self.graphs
+        return batch_of(graphs, self.network.node_features(graphs))
+
     def view(self, augmentation: Augmentation, share: float) -> Batch:
-        """Return the graphs of the step with random changes."""
+        """Return the graphs of the step with random changes; with a share of 0, as they are."""
+        if share == 0:
+            return self.batch  # to the bit, by color or node by node
         view = augmentation(self.graphs, share, self.rng)
         return view_batch(view, self.network.node_features)
 
@@ -78,8 +90,8 @@ class Term:
     def begin(self, module: nn.Module) -> None:
         """Prepare for a new training."""
 
-    def __call__(self, step: Step) -> Tensor:
-        """Return a scalar to be minimized."""
+    def __call__(self, step: Step) -> Tensor | dict[str, Tensor]:
+        """Return a scalar to be minimized, or the parts of it by name."""
         raise NotImplementedError
 
     def after_step(self, module: nn.Module) -> None:
@@ -160,7 +172,9 @@ class _WithTerm(Objective):
         parts = {"labeled": nn.functional.cross_entropy(logits[: len(labeled)], targets)}
         if self.network.weight:
             step = Step(self.module, every, len(labeled), batch, logits, self.network, self.rng)
-            parts[self.network.term.name] = weight * self.network.term(step)
+            asked = self.network.term(step)
+            named = asked if isinstance(asked, dict) else {self.network.term.name: asked}
+            parts |= {name: weight * part for name, part in named.items()}
         return parts
 
     def after_step(self) -> None:

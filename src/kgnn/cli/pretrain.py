@@ -1,0 +1,91 @@
+"""``kgnn pretrain``: an encoder that has seen many graphs, for methods to start from."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgnn.cli.show import err, out, print_json, progress_bars
+from kgnn.errors import ParameterError
+
+if TYPE_CHECKING:
+    from kgnn.methods.pretrained import PretrainedClassifier
+
+
+def pretrain(
+    method: Annotated[str, typer.Argument(help="A method that pre-trains, such as graphcl.")],
+    dataset: Annotated[str, typer.Argument(help="A name from `kgnn datasets`, or a path.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Pre-train an encoder on all graphs of DATASET, without their classes.
+
+    Use it with: kgnn run METHOD DATASET --set pretrained=FOLDER
+    """
+    from kgnn.methods.parameters import parse
+
+    cls = _pretraining_class(method)
+    chosen = parse(cls, settings or [])
+    with progress_bars():
+        from kgnn.graphs.loading import load
+        from kgnn.nn.encoder_files import require_place, save_encoder
+        from kgnn.threads import limit_threads
+
+        require_place(output)  # rather now than after an hour
+        graphs = load(dataset)
+        started = time.perf_counter()
+        with limit_threads(threads):
+            encoder = cls(**{"random_state": seed, **chosen}).pretrain(graphs)
+        save_encoder(encoder, output)
+    summary = {
+        "method": method.lower(),
+        "dataset": graphs.name,
+        "graphs": len(graphs),
+        "seed": seed,
+        "loss": encoder.loss,
+        "seconds": round(time.perf_counter() - started, 3),
+        "folder": str(output),
+    }
+    if as_json:
+        print_json(summary)
+    else:
+        _tell(summary)
+
+
+def _tell(summary: dict[str, Any]) -> None:
+    loss = summary["loss"]
+    out().print(
+        f"{summary['folder']}: encoder of {summary['method']}, {len(loss)} epochs on "
+        f"{summary['graphs']} graphs of {summary['dataset']}, loss {loss[0]:.3f} → {loss[-1]:.3f}, "
+        f"{summary['seconds']:.1f} seconds",
+        highlight=False,
+        soft_wrap=True,
+    )
+    err().print(
+        f"Use it with --set pretrained={summary['folder']}. It has seen every graph of "
+        f"{summary['dataset']}, though no class: accuracy on some of them is then not that on new "
+        "graphs.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _pretraining_class(name: str) -> type[PretrainedClassifier]:
+    from kgnn.methods.pretrained import PretrainedClassifier
+    from kgnn.methods.registry import entries, method_class
+
+    cls = method_class(name)
+    if issubclass(cls, PretrainedClassifier):
+        return cls
+    known = [each for each in entries() if issubclass(method_class(each), PretrainedClassifier)]
+    raise ParameterError(
+        f"The method '{name}' has no pre-training. Methods that do: {', '.join(sorted(known))}."
+    )

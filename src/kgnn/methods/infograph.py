@@ -1,0 +1,100 @@
+"""InfoGraph: a second encoder learns from all graphs what nodes and their graphs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from kgnn.graphs.graph import GraphDataset
+from kgnn.methods.base import Task
+from kgnn.methods.parameters import NonNegative, parameters
+from kgnn.methods.semi_supervised import SemiSupervisedClassifier
+from kgnn.nn.gin import GIN
+from kgnn.nn.infomax import InfoMax
+from kgnn.seeds import seeded_torch
+from kgnn.training.graph_network import GraphNetwork
+from kgnn.training.semi_supervised import Step, Term
+
+
+@parameters
+class InfoGraph(SemiSupervisedClassifier):
+    """InfoGraph*: classes are taught to one encoder, what graphs have in common to another.
+
+    The second encoder ψ learns, without labels, graph vectors that tell the nodes of a graph from
+    others; the graph vectors of the GIN φ, which predicts, are tied to those of ψ. See
+    `SemiSupervisedClassifier` for the other parameters.
+
+    Parameters
+    ----------
+    tie : float
+        Weight of the tie against what ψ is asked. With 0 nothing of ψ would reach φ, and
+        unlabeled graphs are left out, as with ``weight=0``.
+    separate_encoder : bool
+        Without it there is no ψ and no tie: φ is taught both, ψ's task with ``weight``.
+
+    References
+    ----------
+    Sun et al., *InfoGraph: Unsupervised and semi-supervised graph-level representation learning via
+    mutual information maximization*, ICLR 2020.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(60)
+    >>> labels = graphs.targets.copy()
+    >>> labels[10:40] = -1
+    >>> InfoGraph(epochs=5).fit(graphs[:40], labels[:40]).predict_proba(graphs[40:]).shape
+    (20, 2)
+    """
+
+    tie: NonNegative = 0.1
+    separate_encoder: bool = True
+
+    def _term(self, task: Task) -> Term:
+        return _MutualInformation(self.tie)
+
+    def _full_weight(self) -> float:
+        return 0.0 if self.separate_encoder and not self.tie else self.weight
+
+    def _network(
+        self,
+        task: Task,
+        graphs: GraphDataset,
+        build: Callable[[int], GIN],
+        *args: Any,
+        **options: Any,
+    ) -> GraphNetwork:
+        def build_both(n_features: int) -> nn.Module:
+            phi = build(n_features)
+            # A seed of its own: φ begins and drops out as it does without ψ.
+            with seeded_torch(task.seed, "infomax"):
+                return InfoMax(
+                    phi,
+                    n_features,
+                    width=self.width,
+                    layers=self.layers,
+                    encoder=self.encoder,
+                    separate=self.separate_encoder,
+                )
+
+        # Without a weight there is nothing for ψ to learn.
+        module = build_both if self._full_weight() else build
+        return super()._network(task, graphs, module, *args, **options)
+
+
+class _MutualInformation(Term):
+    name = "infomax"
+
+    def __init__(self, tie: float) -> None:
+        self.tie = tie
+
+    def __call__(self, step: Step) -> dict[str, Tensor]:
+        module = step.module
+        assert isinstance(module, InfoMax)
+        patches = module.patches(step.nodes)
+        parts = {self.name: module.infomax(patches)}
+        if module.separate:
+            parts["tie"] = self.tie * module.tie(step.batch, patches)
+        return parts

@@ -1,0 +1,202 @@
+"""Pre-training of an encoder by contrast: views of a graph are to be told from views of others.
+
+References
+----------
+You et al., *Graph contrastive learning with augmentations*, NeurIPS 2020.
+You et al., *Graph contrastive learning automated*, ICML 2021.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from kgnn.errors import GraphDataError
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.nn.augment import AUGMENTATIONS, augment
+from kgnn.nn.batch import Batch
+from kgnn.nn.frozen import frozen_statistics
+from kgnn.nn.gin import GIN
+from kgnn.nn.losses import contrastive
+from kgnn.nn.views import view_batch
+from kgnn.seeds import generator, seeded_torch
+from kgnn.training.augmentation_law import AugmentationLaw
+from kgnn.training.batch_statistics import settle
+from kgnn.training.graph_network import GraphNetwork
+from kgnn.training.loop import batches, train
+from kgnn.training.networks import Optimizing
+
+# What is kept of a network; all above the layers is made for what comes next.
+ENCODER_PREFIX = "layers."
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """How the two views of a graph are made and compared.
+
+    Attributes
+    ----------
+    augmentations : tuple of str
+        Names from `kgnn.nn.augment.AUGMENTATIONS` to draw from.
+    law : AugmentationLaw
+        Probabilities of the pairs of them; changed in place if ``adaptive``.
+    share : float
+        How much of a graph a view changes.
+    temperature : float
+        Of the loss; the lower, the more the most similar other graphs count.
+    adaptive : bool
+        Whether pairs with a large loss become more frequent from epoch to epoch.
+    """
+
+    augmentations: tuple[str, ...]
+    law: AugmentationLaw
+    share: float = 0.2
+    temperature: float = 0.5
+    adaptive: bool = False
+
+
+def pretrain(
+    network: GraphNetwork,
+    graphs: GraphDataset,
+    contrast: Contrast,
+    optimizing: Optimizing,
+    seed: int,
+) -> tuple[dict[str, Tensor], dict[str, list[float]]]:
+    """Train the layers of a network on graphs without labels.
+
+    Parameters
+    ----------
+    network : GraphNetwork
+        Of a `GIN`, with these graphs for its pool; it stays as it is.
+    graphs : GraphDataset
+        At least two, for a graph is contrasted with others.
+    contrast : Contrast
+    optimizing : Optimizing
+    seed : int
+
+    Returns
+    -------
+    weights : dict of str to Tensor
+        Of the layers of the network, by name.
+    history : dict of str to list of float
+        ``loss`` by epoch, and if ``adaptive`` the probability of each pair of augmentations.
+    """
+    if len(graphs) < 2:
+        raise GraphDataError(
+            f"pre-training compares graphs with each other and needs two or more, got {len(graphs)}"
+        )
+    rng = generator(seed, "pre-training")
+    module = _Projected(network, seed)
+    course = _Course(module, network, graphs, contrast, optimizing, rng)
+    history = train(
+        module,
+        course.loss,
+        np.arange(len(graphs)),
+        **vars(optimizing),
+        rng=rng,
+        # The statistics of views are not those of the graphs, which come next.
+        finish=lambda each: settle(each, lambda m: _pass_over(m, network)),
+        after_step=course.after_step,
+        what="pre-training",
+    )
+    if history.interrupted:
+        raise KeyboardInterrupt
+    named = module.encoder.state_dict().items()
+    weights = {name: value.clone() for name, value in named if name.startswith(ENCODER_PREFIX)}
+    return weights, {"loss": history.loss, **course.probabilities}
+
+
+class _Projected(nn.Module):
+    """Encoder and projection head: graphs to the vectors that are compared."""
+
+    def __init__(self, network: GraphNetwork, seed: int) -> None:
+        super().__init__()
+        with seeded_torch(seed, "pre-training"):
+            encoder = network.build(network.node_features.width)
+        assert isinstance(encoder, GIN)
+        # Without it no weight depends on the number of classes, which are nobody's business here.
+        encoder.classifier = nn.Sequential()
+        self.encoder = encoder
+        width = encoder.pooled_norm.num_features
+        with seeded_torch(seed, "projection"):
+            self.projection = nn.Sequential(
+                nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width)
+            )
+
+    def forward(self, batch: Batch) -> Tensor:
+        projections: Tensor = self.projection(self.encoder.embed(batch))
+        return projections
+
+
+class _Course:
+    """The loss of a batch, and what changes from epoch to epoch."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        network: GraphNetwork,
+        graphs: GraphDataset,
+        contrast: Contrast,
+        optimizing: Optimizing,
+        rng: np.random.Generator,
+    ) -> None:
+        self.module, self.graphs, self.contrast, self.rng = module, graphs, contrast, rng
+        self.node_features, self.batch_size = network.node_features, optimizing.batch_size
+        known = list(AUGMENTATIONS)
+        self.ways = np.array([known.index(name) for name in contrast.augmentations])
+        rows, any_order = np.arange(len(graphs)), np.random.default_rng(0)
+        self.steps_per_epoch = sum(1 for _ in batches(rows, self.batch_size, any_order))
+        self.n_steps = 0
+        self.probabilities: dict[str, list[float]] = {}
+
+    def loss(self, rows: Ints) -> Tensor:
+        """Contrast two views of each graph; each graph has a pair of augmentations of its own."""
+        graphs, pairs = self.graphs[rows], self.contrast.law.draw(len(rows), self.rng)
+        # Two passes, so that BatchNorm has the statistics of each view by itself.
+        first, second = (self._project(graphs, pairs[:, side]) for side in (0, 1))
+        return contrastive(first, second, self.contrast.temperature)
+
+    def after_step(self) -> None:
+        """At the end of an epoch, let the law follow the losses."""
+        self.n_steps += 1
+        if self.contrast.adaptive and self.n_steps % self.steps_per_epoch == 0:
+            self.contrast.law.update(self.losses_of_pairs())
+            proba = self.contrast.law.proba.ravel().tolist()
+            pairs = product(self.contrast.augmentations, repeat=2)
+            for pair, each in zip(pairs, proba, strict=True):
+                self.probabilities.setdefault(" + ".join(pair), []).append(each)
+
+    @torch.no_grad()
+    def losses_of_pairs(self) -> Floats:
+        """Estimate the loss of each ordered pair of augmentations; the network stays as it is.
+
+        Paper silent: one batch per epoch. With n augmentations it is passed 2 n times, n as first
+        and n as second views, and each of the n² pairs compares two of these.
+        """
+        n_graphs = min(self.batch_size, len(self.graphs))
+        graphs = self.graphs[self.rng.choice(len(self.graphs), n_graphs, replace=False)]
+        with frozen_statistics(self.module):
+            first, second = (
+                [self._project(graphs, np.full(n_graphs, way)) for way in range(len(self.ways))]
+                for _ in range(2)
+            )
+        return np.array(
+            [[float(contrastive(a, b, self.contrast.temperature)) for b in second] for a in first]
+        )
+
+    def _project(self, graphs: GraphDataset, choices: Ints) -> Tensor:
+        view = augment(graphs, self.ways[choices], self.contrast.share, self.rng)
+        projections: Tensor = self.module(view_batch(view, self.node_features))
+        return projections
+
+
+def _pass_over(module: nn.Module, network: GraphNetwork) -> None:
+    """Pass all graphs through the encoder, as they are."""
+    assert isinstance(module, _Projected)
+    n_graphs = len(network.pool)
+    for rows in np.array_split(np.arange(n_graphs), max(1, n_graphs // 256)):
+        module.encoder.embed(network.pool[rows])

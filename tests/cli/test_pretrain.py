@@ -1,0 +1,93 @@
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from kgnn.cli.pretrain import pretrain
+from kgnn.errors import ParameterError, UnknownNameError
+from kgnn.graphs import jsonl
+from kgnn.graphs.toy import cycles_and_trees
+from kgnn.methods import registry
+from kgnn.methods.graphcl import GraphCL
+from kgnn.nn.encoder_files import open_encoder
+
+FAST = ("--set", "pretrain_epochs=2", "--set", "width=8")
+
+
+@pytest.fixture(autouse=True)
+def listed(monkeypatch):
+    """List what this command is for, whether or not the registry has it already."""
+    entries = {entry.name: entry for entry in registry._ENTRIES}
+    for name, path in (("graphcl", "graphcl:GraphCL"), ("joao", "joao:JOAO")):
+        entries.setdefault(
+            name, registry.Entry(name, f"kgnn.methods.{path}", "pre-trained", name, "")
+        )
+    monkeypatch.setattr(registry, "_ENTRIES", tuple(entries.values()))
+
+
+@pytest.fixture
+def graphs_file(tmp_path):
+    jsonl.write(cycles_and_trees(30), tmp_path / "graphs.jsonl")
+    return str(tmp_path / "graphs.jsonl")
+
+
+def run(*arguments):
+    app = typer.Typer()
+    app.command()(pretrain)
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def test_an_encoder_is_written_and_can_be_used(graphs_file, tmp_path):
+    done = run("graphcl", graphs_file, "-o", tmp_path / "encoder", *FAST)
+    assert done.exit_code == 0, done.output
+    assert "2 epochs on 30 graphs" in done.output
+    assert "--set pretrained=" in done.output
+    assert "no class" in done.output
+    graphs = cycles_and_trees(30)
+    options = {"width": 8, "epochs": 2}
+    model = GraphCL(pretrained=str(tmp_path / "encoder"), **options).fit(graphs, graphs.targets)
+    here = GraphCL(pretrain_epochs=2, **options).fit(graphs, graphs.targets)
+    assert (model.predict_proba(graphs) == here.predict_proba(graphs)).all()
+
+
+def test_json_has_the_promised_shape(graphs_file, tmp_path):
+    done = run("JOAO", graphs_file, "-o", tmp_path / "e", "--seed", 3, "--json", *FAST)
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.stdout)
+    assert list(record) == ["method", "dataset", "graphs", "seed", "loss", "seconds", "folder"]
+    assert (record["method"], record["graphs"], record["seed"]) == ("joao", 30, 3)
+    assert record["loss"] == open_encoder(record["folder"]).loss
+    assert len(record["loss"]) == 2
+
+
+def test_the_seed_decides_the_encoder(graphs_file, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        assert (
+            run("graphcl", graphs_file, "-o", tmp_path / name, "--seed", seed, *FAST).exit_code == 0
+        )
+    a, b, c = ((tmp_path / name / "weights.npz").read_bytes() for name in "abc")
+    assert a == b != c
+
+
+def test_methods_without_pre_training_are_refused_with_a_list(tmp_path):
+    for name in ("wl", "gnn-sup"):
+        done = run(name, "cycles-and-trees", "-o", tmp_path / "encoder")
+        assert isinstance(done.exception, ParameterError)
+        assert f"The method '{name}' has no pre-training" in str(done.exception)
+        assert "graphcl, joao" in str(done.exception)
+    done = run("graphcll", "cycles-and-trees", "-o", tmp_path / "encoder")
+    assert isinstance(done.exception, UnknownNameError)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_misuse_is_refused_before_any_work(graphs_file, tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "thesis.tex").write_text("")
+    done = run("graphcl", graphs_file, "-o", tmp_path / "taken")
+    assert isinstance(done.exception, ParameterError)
+    assert "thesis.tex" in str(done.exception)
+    done = run("graphcl", graphs_file, "-o", tmp_path / "e", "--set", "depth=3")
+    assert "no parameter of GraphCL 'depth'" in str(done.exception)
+    assert run("graphcl", graphs_file).exit_code == 2  # nowhere to write to
+    assert not (tmp_path / "e").exists()

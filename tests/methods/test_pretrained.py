@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+import torch
+
+from kgnn.errors import GraphDataError, ParameterError
+from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.methods import graphcl
+from kgnn.methods.gnn_sup import GNNSup
+from kgnn.methods.graphcl import GraphCL
+from kgnn.methods.joao import JOAO
+from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
+from kgnn.nn.encoder_files import open_encoder, save_encoder
+from kgnn.testing import CHECKS
+from kgnn.training import loop, networks
+
+GRAPHS = planted_motifs(60, n_nodes=12)
+TRAIN, NEW = GRAPHS[:40], GRAPHS[40:]
+LABELS = np.where(np.arange(40) < 12, TRAIN.targets, -1)
+FAST = {"epochs": 3, "pretrain_epochs": 2, "width": 8}
+
+
+def same(first, second):
+    return first.keys() == second.keys() and all(torch.equal(first[k], second[k]) for k in first)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("cls", [GraphCL, JOAO])
+def test_methods_keep_the_contract(cls, check):
+    check(cls(epochs=15, pretrain_epochs=2))
+
+
+def test_fine_tuning_starts_from_the_encoder_and_moves_all_of_it(monkeypatch):
+    starts = []
+
+    def spy(module, *args, **options):
+        starts.append({name: value.clone() for name, value in module.state_dict().items()})
+        return loop.train(module, *args, **options)
+
+    monkeypatch.setattr(networks, "train", spy)
+    model = GraphCL(**FAST).fit(TRAIN, LABELS)
+    plain = GNNSup(epochs=3, width=8).fit(TRAIN, LABELS)
+    pretrained, random = starts
+    assert same({k: v for k, v in pretrained.items() if k in model.encoder_}, model.encoder_)
+    # The rest is new, as if nothing had been learned before.
+    rest = pretrained.keys() - model.encoder_.keys()
+    assert {name.partition(".")[0] for name in rest} == {"pooled_norm", "classifier"}
+    assert all(torch.equal(pretrained[name], random[name]) for name in rest)
+    final = model.gnn_.fitted.module.state_dict()
+    for name in ("layers.0.inner.weight", "layers.2.norm.bias", "classifier.0.weight"):
+        assert not torch.equal(final[name], pretrained[name])
+    assert not np.array_equal(model.predict_proba(NEW), plain.predict_proba(NEW))
+
+
+@pytest.mark.parametrize("cls", [GraphCL, JOAO])
+def test_pre_training_sees_neither_labels_nor_validation_graphs(cls):
+    encoders = [
+        cls(**FAST).fit(TRAIN, labels, validation=validation).encoder_
+        for labels, validation in (
+            (LABELS, None),
+            (np.where(LABELS < 0, -1, 1 - LABELS), None),
+            (np.arange(40) % 7, None),  # as many classes as that
+            (LABELS, (NEW, NEW.targets)),
+        )
+    ]
+    poisoned = TRAIN.with_targets(1 - TRAIN.targets)
+    encoders.append(cls(**FAST).pretrain(poisoned).weights)
+    assert all(same(encoders[0], each) for each in encoders[1:])
+
+
+def test_unlabeled_graphs_are_pre_trained_on():
+    whole = GraphCL(**FAST).fit(TRAIN, LABELS)
+    labeled_alone = GraphCL(**FAST).fit(TRAIN[:12], LABELS[:12])
+    assert not same(whole.encoder_, labeled_alone.encoder_)
+
+
+def test_the_seed_decides_the_encoder():
+    first, second, other = (
+        GraphCL(random_state=seed, **FAST).fit(TRAIN, LABELS).encoder_ for seed in (1, 1, 2)
+    )
+    assert same(first, second)
+    assert not same(first, other)
+
+
+def test_a_second_fit_begins_anew():
+    model = GraphCL(**FAST).fit(NEW, NEW.targets)
+    once = GraphCL(**FAST).fit(TRAIN, LABELS)
+    again = model.fit(TRAIN, LABELS)
+    assert (again.predict_proba(NEW) == once.predict_proba(NEW)).all()
+
+
+@pytest.mark.parametrize("cls", [GraphCL, JOAO])
+def test_a_saved_encoder_gives_the_same_model(cls, tmp_path):
+    save_encoder(cls(**FAST).pretrain(TRAIN), tmp_path / "encoder")
+    here = cls(**FAST).fit(TRAIN, LABELS)
+    there = cls(pretrained=str(tmp_path / "encoder"), **FAST).fit(TRAIN, LABELS)
+    assert (here.predict_proba(NEW) == there.predict_proba(NEW)).all()
+    assert there.pretraining_["loss"] == here.pretraining_["loss"]
+
+
+def test_a_saved_encoder_may_come_from_more_graphs_and_another_method(tmp_path):
+    save_encoder(JOAO(**FAST).pretrain(GRAPHS), tmp_path / "encoder")
+    model = GraphCL(pretrained=str(tmp_path / "encoder"), **FAST).fit(TRAIN, LABELS)
+    assert same(model.encoder_, open_encoder(tmp_path / "encoder").weights)
+    assert open_encoder(tmp_path / "encoder").method == "JOAO"
+
+
+def test_opening_an_encoder_leaves_global_randomness_alone(tmp_path):
+    save_encoder(GraphCL(**FAST).pretrain(TRAIN), tmp_path / "encoder")
+    before = torch.get_rng_state()
+    GraphCL(pretrained=str(tmp_path / "encoder"), **FAST).fit(TRAIN, LABELS)
+    assert (torch.get_rng_state() == before).all()
+
+
+def test_an_encoder_that_does_not_fit_is_refused(tmp_path):
+    folder = str(tmp_path / "encoder")
+    save_encoder(GraphCL(**FAST).pretrain(TRAIN), folder)
+    with pytest.raises(ParameterError, match="width=8, the model width=32: set width=8"):
+        GraphCL(pretrained=folder).fit(TRAIN, LABELS)
+    with pytest.raises(ParameterError, match="layers=3, the model layers=2"):
+        GraphCL(pretrained=folder, layers=2, width=8).fit(TRAIN, LABELS)
+    others = cycles_and_trees(20)
+    with pytest.raises(ParameterError, match="reads 3 node labels .*, the model nodes without"):
+        GraphCL(pretrained=folder, width=8).fit(others, others.targets)
+    with pytest.raises(ParameterError, match="There is no encoder at nowhere"):
+        GraphCL(pretrained="nowhere").fit(TRAIN, LABELS)
+
+
+def test_pretrain_says_what_it_cannot_do():
+    with pytest.raises(ParameterError, match="must be None where an encoder is to be made"):
+        GraphCL(pretrained="somewhere").pretrain(TRAIN)
+    with pytest.raises(ParameterError, match="'pretrain_epochs' parameter of GraphCL must be"):
+        GraphCL(pretrain_epochs=0).pretrain(TRAIN)
+    with pytest.raises(ParameterError, match="'augmentations' parameter of GraphCL must be"):
+        GraphCL(augmentations=("rotate",)).pretrain(TRAIN)
+    with pytest.raises(GraphDataError, match="two or more, got 1"):
+        GraphCL().pretrain(TRAIN[:1])
+
+
+def test_pretrain_leaves_a_fitted_model_as_it_is():
+    model = GraphCL(**FAST).fit(TRAIN, LABELS)
+    before = model.predict_proba(NEW)
+    model.pretrain(NEW)
+    assert (model.predict_proba(NEW) == before).all()
+
+
+def test_a_fit_that_is_stopped_while_pre_training_does_not_pass_for_an_earlier_one(monkeypatch):
+    model = GraphCL(**FAST).fit(TRAIN, LABELS)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(graphcl, "pretrain", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(NEW, NEW.targets)
+    assert not hasattr(model, "gnn_")
+
+
+def test_a_subclass_writes_one_function():
+    class Zeros(PretrainedClassifier):
+        def _pretrain(self, task, network):
+            module = network.build(network.node_features.width)
+            names = [name for name in module.state_dict() if name.startswith("layers.0.inner")]
+            weights = {name: torch.zeros_like(module.state_dict()[name]) for name in names}
+            return Pretrained(weights, {"loss": [0.0]})
+
+    model = Zeros(epochs=1, learning_rate=0.0).fit(TRAIN, LABELS)
+    weights = model.gnn_.fitted.module.state_dict()
+    assert (weights["layers.0.inner.weight"] == 0).all()
+    assert (weights["layers.1.inner.weight"] != 0).any()
+
+
+@pytest.mark.parametrize("encoder", ["gcn", "gin-pyg"])
+def test_other_encoders_are_pre_trained_and_saved_too(encoder, tmp_path):
+    pytest.importorskip("torch_geometric")
+    options = {**FAST, "encoder": encoder}
+    save_encoder(GraphCL(**options).pretrain(TRAIN), tmp_path / "encoder")
+    model = GraphCL(pretrained=str(tmp_path / "encoder"), **options).fit(TRAIN, LABELS)
+    assert same(model.encoder_, open_encoder(tmp_path / "encoder").weights)
+
+
+def test_the_probabilities_of_joao_are_in_the_history():
+    history = JOAO(gamma=0.1, **FAST).fit(TRAIN, LABELS).pretraining_
+    assert len(history) == 1 + 25
+    assert sum(values[-1] for name, values in history.items() if name != "loss") == pytest.approx(1)
+    frozen = JOAO(beta=0.0, **FAST).fit(TRAIN, LABELS).pretraining_
+    assert frozen["identity + node_drop"] == pytest.approx([1 / 25] * 2)
