@@ -40,6 +40,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "kgnn": ("kgnn", {}),
+    "rate 0.01 for the GIN": ("kgnn", {"learning_rate": 0.01}),
     "width 64": ("kgnn", {"width": 64}),
     "128 coordinates": ("kgnn", {"dimensions": 128}),
     "scaled by dataset": ("kgnn", {"normalize": "dataset"}),

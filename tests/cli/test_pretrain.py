@@ -10,8 +10,10 @@ from kgnn.graphs import jsonl
 from kgnn.graphs.toy import cycles_and_trees
 from kgnn.methods import registry
 from kgnn.methods.graphcl import GraphCL
+from kgnn.methods.parameters import fields_of
 from kgnn.nn.encoder_files import open_encoder
 
+METHODS = {"asgn": "ASGN", "graphcl": "GraphCL", "infograph": "InfoGraph", "joao": "JOAO"}
 FAST = ("--set", "pretrain_epochs=2", "--set", "width=8")
 
 
@@ -19,10 +21,9 @@ FAST = ("--set", "pretrain_epochs=2", "--set", "width=8")
 def listed(monkeypatch):
     """List what this command is for, whether or not the registry has it already."""
     entries = {entry.name: entry for entry in registry._ENTRIES}
-    for name, path in (("graphcl", "graphcl:GraphCL"), ("joao", "joao:JOAO")):
-        entries.setdefault(
-            name, registry.Entry(name, f"kgnn.methods.{path}", "pre-trained", name, "")
-        )
+    for name, cls in METHODS.items():
+        path = f"kgnn.methods.{name}:{cls}"
+        entries.setdefault(name, registry.Entry(name, path, "pre-trained", name, ""))
     monkeypatch.setattr(registry, "_ENTRIES", tuple(entries.values()))
 
 
@@ -51,6 +52,20 @@ def test_an_encoder_is_written_and_can_be_used(graphs_file, tmp_path):
     assert (model.predict_proba(graphs) == here.predict_proba(graphs)).all()
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_that_pre_trains_writes_an_encoder_and_takes_it(name, graphs_file, tmp_path):
+    done = run(name, graphs_file, "-o", tmp_path / "encoder", *FAST)
+    assert done.exit_code == 0, done.output
+    assert f"encoder of {name}, 2 epochs on 30 graphs" in done.output
+    assert open_encoder(tmp_path / "encoder").method == METHODS[name]
+    cls, graphs = registry.method_class(name), cycles_and_trees(30)
+    folder = str(tmp_path / "encoder")
+    options = {"width": 8, "epochs": 1, "teacher_epochs": 1, "pretrained": folder}
+    model = cls(**{key: options[key] for key in options if key in fields_of(cls)})
+    model.fit(graphs, graphs.targets)
+    assert model.predict_proba(graphs).shape == (30, 2)
+
+
 def test_json_has_the_promised_shape(graphs_file, tmp_path):
     done = run("JOAO", graphs_file, "-o", tmp_path / "e", "--seed", 3, "--json", *FAST)
     assert done.exit_code == 0, done.output
@@ -75,7 +90,7 @@ def test_methods_without_pre_training_are_refused_with_a_list(tmp_path):
         done = run(name, "cycles-and-trees", "-o", tmp_path / "encoder")
         assert isinstance(done.exception, ParameterError)
         assert f"The method '{name}' has no pre-training" in str(done.exception)
-        assert "graphcl, joao" in str(done.exception)
+        assert "Methods that do: asgn, graphcl, infograph, joao." in str(done.exception)
     done = run("graphcll", "cycles-and-trees", "-o", tmp_path / "encoder")
     assert isinstance(done.exception, UnknownNameError)
     assert list(tmp_path.iterdir()) == []

@@ -5,9 +5,11 @@ import torch
 import kgnn.training.networks as networks
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.methods.asgn import ASGN
+from kgnn.methods.base import Task
+from kgnn.nn.encoder_files import save_encoder
 from kgnn.nn.gin import GIN
 from kgnn.testing import CHECKS
-from kgnn.training.asgn import Teacher
+from kgnn.training.asgn import Teacher, Teaching
 from kgnn.training.graph_network import GraphNetwork
 
 FAST = {"epochs": 3, "teacher_epochs": 2}
@@ -247,3 +249,57 @@ def test_any_graphs_will_do(graphs):
     model = ASGN(**FAST, clusters=30).fit(graphs, labels)
     assert np.isfinite(model.predict_proba(graphs)).all()
     assert all(np.isfinite(history.loss).all() for history in model.teacher_history_)
+
+
+@pytest.mark.parametrize("learning_rate", [0.0, 0.003])
+def test_the_teacher_starts_from_a_saved_encoder_and_hands_it_on(
+    monkeypatch, tmp_path, learning_rate
+):
+    graphs, labels = task()
+    saved = ASGN(pretrain_epochs=2).pretrain(graphs)
+    save_encoder(saved, tmp_path / "encoder")
+    before, fit = [], Teacher.fit
+
+    def watched(self, examples):
+        before.append(self.encoder)
+        return fit(self, examples)
+
+    monkeypatch.setattr(Teacher, "fit", watched)
+    folder = str(tmp_path / "encoder")
+    model = ASGN(
+        **FAST, rounds=1, learning_rate=learning_rate, weight_decay=0.0, pretrained=folder
+    ).fit(graphs, labels)
+    assert all(torch.equal(before[0][name], weights) for name, weights in saved.weights.items())
+    # A teacher that does not move hands on what it has been given, one that does does not.
+    handed_on = [
+        torch.equal(model.encoder_[name], weights)
+        for name, weights in saved.weights.items()
+        if name.endswith(("weight", "bias"))
+    ]
+    assert all(handed_on) == (learning_rate == 0)
+
+
+def test_pre_training_is_without_the_property(monkeypatch):
+    def never(self, rows):
+        raise AssertionError("classes are nobody's business here")
+
+    monkeypatch.setattr(Teaching, "_property", never)
+    graphs, _ = task()
+    model = ASGN(pretrain_epochs=3)
+    targets = np.full(len(graphs), -1)
+    nobody_knows = Task(graphs.with_targets(targets), targets, 1, None, 0)
+    made = model._pretrain(nobody_knows, model._gnn(nobody_knows))
+    assert list(made.history) == ["loss", "node", "edge", "cluster"]
+    parts = np.array([made.history[name] for name in ("node", "edge", "cluster")])
+    assert (parts > 0).all()
+    assert made.history["loss"] == pytest.approx(parts.sum(axis=0))
+
+
+def test_weights_of_the_tasks_count_in_pre_training():
+    graphs, _ = task()
+    encoders = [
+        ASGN(pretrain_epochs=1, **settings).pretrain(graphs).weights["layers.0.inner.weight"]
+        for settings in ({}, {"property_weight": 9.0}, {"edge_weight": 0.0})
+    ]
+    assert torch.equal(encoders[0], encoders[1])
+    assert not torch.equal(encoders[0], encoders[2])

@@ -8,6 +8,7 @@ from kgnn.graphs.toy import planted_motifs
 from kgnn.methods.base import Task
 from kgnn.methods.entmin import EntMin
 from kgnn.methods.infograph import InfoGraph
+from kgnn.nn.encoder_files import save_encoder
 from kgnn.nn.gin import GIN
 from kgnn.nn.infomax import InfoMax
 from kgnn.seeds import seeded_torch
@@ -140,3 +141,54 @@ def test_encoders_of_others_will_do(separate_encoder):
     pytest.importorskip("torch_geometric")
     model = fitted(encoder="gcn", epochs=1, separate_encoder=separate_encoder)
     assert np.isfinite(model.predict_proba(NEW)).all()
+
+
+@pytest.fixture
+def encoder(tmp_path):
+    """An encoder and the folder that it is in."""
+    made = InfoGraph(width=8, pretrain_epochs=2).pretrain(GRAPHS)
+    save_encoder(made, tmp_path / "encoder")
+    return made.weights, str(tmp_path / "encoder")
+
+
+def started_from(folder, **settings):
+    """Return the module that training begins with."""
+    task = Task(GRAPHS[:40], LABELS, 2, None, 0)
+    network = InfoGraph(**FAST, pretrained=folder, **settings)._gnn(task)
+    with seeded_torch(0, "gnn"):
+        return network._build(None)
+
+
+def test_phi_and_psi_start_from_a_saved_encoder(encoder):
+    weights, folder = encoder
+    both, plain = started_from(folder), started_from(None)
+    for name, saved in weights.items():
+        assert torch.equal(both.phi.state_dict()[name], saved)
+        assert torch.equal(both.psi.state_dict()[name.removeprefix("layers.")], saved)
+    # All else begins as without it.
+    for name, begun in both.state_dict().items():
+        if not name.startswith(("phi.layers.", "psi.")):
+            assert torch.equal(begun, plain.state_dict()[name])
+
+
+@pytest.mark.parametrize("settings", [{"separate_encoder": False}, {"weight": 0.0}, {"tie": 0.0}])
+def test_a_single_encoder_starts_from_a_saved_one(encoder, settings):
+    weights, folder = encoder
+    module = started_from(folder, **settings)
+    gin = module.phi if isinstance(module, InfoMax) else module
+    assert not hasattr(module, "psi")
+    assert all(torch.equal(gin.state_dict()[name], saved) for name, saved in weights.items())
+    fitted(pretrained=folder, epochs=1, **settings)
+
+
+def test_pre_training_is_the_task_of_psi_whatever_comes_next(encoder):
+    weights, _ = encoder
+    for settings in ({"separate_encoder": False}, {"weight": 0.0}, {"tie": 0.0}, {"dropout": 0.1}):
+        again = InfoGraph(width=8, pretrain_epochs=2, **settings).pretrain(GRAPHS).weights
+        assert all(torch.equal(again[name], saved) for name, saved in weights.items())
+
+
+def test_the_loss_of_pre_training_is_that_of_mutual_information():
+    settings = {"width": 8, "pretrain_epochs": 25, "pretrain_batch_size": 16}
+    loss = InfoGraph(**settings).pretrain(GRAPHS).loss
+    assert -2 * np.log(2) < loss[-1] < loss[0] - 0.2

@@ -5,11 +5,17 @@ import torch
 from kgnn.errors import GraphDataError, ParameterError
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods import graphcl
+from kgnn.methods.asgn import ASGN
+from kgnn.methods.base import Task
 from kgnn.methods.gnn_sup import GNNSup
 from kgnn.methods.graphcl import GraphCL
+from kgnn.methods.infograph import InfoGraph
 from kgnn.methods.joao import JOAO
 from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
+from kgnn.nn.batch import batch_of
 from kgnn.nn.encoder_files import open_encoder, save_encoder
+from kgnn.nn.gin import GIN
+from kgnn.progress import listening
 from kgnn.testing import CHECKS
 from kgnn.training import loop, networks
 
@@ -17,6 +23,7 @@ GRAPHS = planted_motifs(60, n_nodes=12)
 TRAIN, NEW = GRAPHS[:40], GRAPHS[40:]
 LABELS = np.where(np.arange(40) < 12, TRAIN.targets, -1)
 FAST = {"epochs": 3, "pretrain_epochs": 2, "width": 8}
+EVERY = [GraphCL, JOAO, InfoGraph, ASGN]
 
 
 def same(first, second):
@@ -67,6 +74,60 @@ def test_pre_training_sees_neither_labels_nor_validation_graphs(cls):
     assert all(same(encoders[0], each) for each in encoders[1:])
 
 
+@pytest.mark.parametrize("cls", EVERY)
+def test_targets_leave_no_trace_in_a_saved_encoder(cls, tmp_path):
+    garbage = np.random.default_rng(0).integers(0, 2, len(TRAIN))
+    for name, graphs in (("clean", TRAIN), ("poisoned", TRAIN.with_targets(garbage))):
+        save_encoder(cls(**FAST).pretrain(graphs, graphs.targets), tmp_path / name)
+    clean, poisoned = (
+        [(tmp_path / name / file).read_bytes() for file in ("weights.npz", "encoder.json")]
+        for name in ("clean", "poisoned")
+    )
+    assert clean == poisoned
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_the_seed_decides_what_pretrain_returns(cls):
+    before = torch.get_rng_state()
+    first, second, other = (
+        cls(random_state=seed, **FAST).pretrain(TRAIN).weights for seed in (1, 1, 2)
+    )
+    assert same(first, second)
+    assert not same(first, other)
+    assert (torch.get_rng_state() == before).all()
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_pre_training_tells_how_far_it_is(cls):
+    reports = []
+    with listening(lambda *report: reports.append(report)):
+        assert len(cls(**FAST).pretrain(TRAIN).loss) == 2
+    assert reports == [("pre-training", done, 2) for done in range(3)]
+
+
+@pytest.mark.parametrize("cls", [GraphCL, InfoGraph, ASGN])  # JOAO looks for what is hard
+def test_pre_training_learns_something(cls):
+    options = {**FAST, "pretrain_epochs": 10, "pretrain_batch_size": 20}
+    loss = cls(**options).pretrain(TRAIN).loss
+    assert loss[-1] < loss[0] - 0.05
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_batch_statistics_of_an_encoder_are_those_of_the_whole_graphs(cls):
+    encoder = cls(**FAST).pretrain(TRAIN)
+    gin = GIN(encoder.plan.node_features.width, 2, width=8)
+    gin.load_state_dict(encoder.weights, strict=False)
+    gin.train()
+    for layer in gin.layers:
+        layer.norm.reset_running_stats()
+        layer.norm.momentum = None
+    with torch.no_grad():
+        gin.embed(batch_of(TRAIN, encoder.plan.node_features(TRAIN)))
+    for depth, layer in enumerate(gin.layers):
+        saved = encoder.weights[f"layers.{depth}.norm.running_mean"]
+        torch.testing.assert_close(layer.norm.running_mean, saved, rtol=1e-3, atol=1e-4)
+
+
 def test_unlabeled_graphs_are_pre_trained_on():
     whole = GraphCL(**FAST).fit(TRAIN, LABELS)
     labeled_alone = GraphCL(**FAST).fit(TRAIN[:12], LABELS[:12])
@@ -104,6 +165,43 @@ def test_a_saved_encoder_may_come_from_more_graphs_and_another_method(tmp_path):
     assert open_encoder(tmp_path / "encoder").method == "JOAO"
 
 
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Encoders of all methods, as folders."""
+    place = tmp_path_factory.mktemp("encoders")
+    for cls in EVERY:
+        save_encoder(cls(**FAST).pretrain(GRAPHS), place / cls.__name__)
+    return place
+
+
+@pytest.mark.parametrize("maker", EVERY)
+@pytest.mark.parametrize("user", EVERY)
+def test_an_encoder_of_any_method_will_do_for_any_other(maker, user, folders):
+    folder = folders / maker.__name__
+    saved = open_encoder(folder)
+    assert saved.method == maker.__name__
+    model = user(pretrained=str(folder), **{**FAST, "epochs": 1}).fit(TRAIN, LABELS)
+    assert np.isfinite(model.predict_proba(NEW)).all()
+    started = model._gnn(Task(TRAIN, LABELS, 2, None, 0)).start
+    for name, weights in saved.weights.items():
+        assert torch.equal(started[name if name in started else f"phi.{name}"], weights)
+
+
+@pytest.mark.parametrize("cls", [InfoGraph, ASGN])
+def test_some_methods_pre_train_only_if_asked(cls, folders, monkeypatch):
+    def never(*_):
+        raise AssertionError("pre-trained in fit")
+
+    monkeypatch.setattr(cls, "_pretrain", never)
+    plain, patient = (
+        cls(**{**FAST, "pretrain_epochs": n}).fit(TRAIN, LABELS).predict_proba(NEW) for n in (1, 50)
+    )
+    assert (plain == patient).all()
+    folder = str(folders / cls.__name__)
+    started = cls(pretrained=folder, **FAST).fit(TRAIN, LABELS).predict_proba(NEW)
+    assert (plain != started).any()
+
+
 def test_opening_an_encoder_leaves_global_randomness_alone(tmp_path):
     save_encoder(GraphCL(**FAST).pretrain(TRAIN), tmp_path / "encoder")
     before = torch.get_rng_state()
@@ -111,33 +209,40 @@ def test_opening_an_encoder_leaves_global_randomness_alone(tmp_path):
     assert (torch.get_rng_state() == before).all()
 
 
-def test_an_encoder_that_does_not_fit_is_refused(tmp_path):
-    folder = str(tmp_path / "encoder")
-    save_encoder(GraphCL(**FAST).pretrain(TRAIN), folder)
+@pytest.mark.parametrize("cls", EVERY)
+def test_an_encoder_that_does_not_fit_is_refused(cls, folders):
+    folder = str(folders / "GraphCL")
     with pytest.raises(ParameterError, match="width=8, the model width=32: set width=8"):
-        GraphCL(pretrained=folder).fit(TRAIN, LABELS)
+        cls(pretrained=folder).fit(TRAIN, LABELS)
     with pytest.raises(ParameterError, match="layers=3, the model layers=2"):
-        GraphCL(pretrained=folder, layers=2, width=8).fit(TRAIN, LABELS)
+        cls(pretrained=folder, layers=2, width=8).fit(TRAIN, LABELS)
+    with pytest.raises(ParameterError, match="encoder='gin', the model encoder='gcn'"):
+        cls(pretrained=folder, encoder="gcn", width=8).fit(TRAIN, LABELS)
     others = cycles_and_trees(20)
     with pytest.raises(ParameterError, match="reads 3 node labels .*, the model nodes without"):
-        GraphCL(pretrained=folder, width=8).fit(others, others.targets)
+        cls(pretrained=folder, width=8).fit(others, others.targets)
     with pytest.raises(ParameterError, match="There is no encoder at nowhere"):
-        GraphCL(pretrained="nowhere").fit(TRAIN, LABELS)
+        cls(pretrained="nowhere").fit(TRAIN, LABELS)
 
 
-def test_pretrain_says_what_it_cannot_do():
+@pytest.mark.parametrize("cls", EVERY)
+def test_pretrain_says_what_it_cannot_do(cls):
     with pytest.raises(ParameterError, match="must be None where an encoder is to be made"):
-        GraphCL(pretrained="somewhere").pretrain(TRAIN)
-    with pytest.raises(ParameterError, match="'pretrain_epochs' parameter of GraphCL must be"):
-        GraphCL(pretrain_epochs=0).pretrain(TRAIN)
+        cls(pretrained="somewhere").pretrain(TRAIN)
+    with pytest.raises(ParameterError, match=f"'pretrain_epochs' parameter of {cls.__name__} must"):
+        cls(pretrain_epochs=0).pretrain(TRAIN)
+    with pytest.raises(GraphDataError, match="two or more, got 1"):
+        cls().pretrain(TRAIN[:1])
+
+
+def test_pretrain_checks_all_parameters():
     with pytest.raises(ParameterError, match="'augmentations' parameter of GraphCL must be"):
         GraphCL(augmentations=("rotate",)).pretrain(TRAIN)
-    with pytest.raises(GraphDataError, match="two or more, got 1"):
-        GraphCL().pretrain(TRAIN[:1])
 
 
-def test_pretrain_leaves_a_fitted_model_as_it_is():
-    model = GraphCL(**FAST).fit(TRAIN, LABELS)
+@pytest.mark.parametrize("cls", EVERY)
+def test_pretrain_leaves_a_fitted_model_as_it_is(cls):
+    model = cls(**FAST).fit(TRAIN, LABELS)
     before = model.predict_proba(NEW)
     model.pretrain(NEW)
     assert (model.predict_proba(NEW) == before).all()
@@ -170,10 +275,11 @@ def test_a_subclass_writes_one_function():
 
 
 @pytest.mark.parametrize("encoder", ["gcn", "gin-pyg"])
-def test_other_encoders_are_pre_trained_and_saved_too(encoder, tmp_path):
+@pytest.mark.parametrize("cls", EVERY)
+def test_other_encoders_are_pre_trained_and_saved_too(cls, encoder, tmp_path):
     pytest.importorskip("torch_geometric")
     options = {**FAST, "encoder": encoder}
-    save_encoder(GraphCL(**options).pretrain(TRAIN), tmp_path / "encoder")
+    save_encoder(cls(**options).pretrain(TRAIN), tmp_path / "encoder")
     model = GraphCL(pretrained=str(tmp_path / "encoder"), **options).fit(TRAIN, LABELS)
     assert same(model.encoder_, open_encoder(tmp_path / "encoder").weights)
 

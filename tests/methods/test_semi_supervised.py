@@ -301,6 +301,14 @@ def test_co_training_that_is_stopped_in_round_one_keeps_round_zero(network):
     assert (stopped.predict_proba(NEW) == first.predict_proba(NEW)).all()
 
 
+def test_co_training_that_is_stopped_between_rounds_keeps_those_that_have_ended():
+    settings = {**FAST, "normalize": "dataset"}
+    with stop_at(1, "co-training"), pytest.warns(KgnnWarning, match="stopped by hand"):
+        stopped = KGNN(**settings, rounds=2).fit(GRAPHS[:40], LABELS)
+    assert stopped.termination_condition_ == "interrupted"
+    assert stopped.n_iter_ == 0
+
+
 def test_co_training_that_is_stopped_in_round_zero_is_no_model():
     with stop_at(2, "round 0, memory"), pytest.raises(KeyboardInterrupt):
         KGNN(**FAST, normalize="dataset").fit(GRAPHS[:40], LABELS)

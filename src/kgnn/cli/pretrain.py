@@ -12,7 +12,7 @@ from kgnn.cli.show import err, out, print_json, progress_bars
 from kgnn.errors import ParameterError
 
 if TYPE_CHECKING:
-    from kgnn.methods.pretrained import PretrainedClassifier
+    from kgnn.methods.pretrained import CanPretrain
 
 
 def pretrain(
@@ -78,14 +78,14 @@ def _tell(summary: dict[str, Any]) -> None:
     )
 
 
-def _pretraining_class(name: str) -> type[PretrainedClassifier]:
-    from kgnn.methods.pretrained import PretrainedClassifier
+def _pretraining_class(name: str) -> type[CanPretrain]:
+    from kgnn.methods.pretrained import CanPretrain
     from kgnn.methods.registry import entries, method_class
 
     cls = method_class(name)
-    if issubclass(cls, PretrainedClassifier):
+    if issubclass(cls, CanPretrain):
         return cls
-    known = [each for each in entries() if issubclass(method_class(each), PretrainedClassifier)]
+    known = [each for each in entries() if issubclass(method_class(each), CanPretrain)]
     raise ParameterError(
         f"The method '{name}' has no pre-training. Methods that do: {', '.join(sorted(known))}."
     )

@@ -10,16 +10,17 @@ from torch import Tensor
 
 from kgnn.graphs.graph import Ints
 from kgnn.methods.base import Task
-from kgnn.methods.neural import NeuralClassifier
 from kgnn.methods.parameters import Count, NonNegative, Share, parameters
+from kgnn.methods.pretrained import CanPretrain, Pretrained
 from kgnn.seeds import derive, generator
 from kgnn.training.asgn import Lessons, Teacher, buy, n_clusters_for
+from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.loop import History
-from kgnn.training.networks import Examples, Fitted, one_hot
+from kgnn.training.networks import Examples, Fitted, Optimizing, one_hot
 
 
 @parameters
-class ASGN(NeuralClassifier):
+class ASGN(CanPretrain):
     """A teacher and a student in turn.
 
     The teacher learns from labeled and unlabeled graphs: to guess hidden nodes, to tell pairs of
@@ -27,8 +28,9 @@ class ASGN(NeuralClassifier):
     student takes over its message passing, gets a new classifier and learns from labeled graphs
     alone. What it believes of the unlabeled graphs, the teacher learns in the next round.
 
-    VAL chooses the epoch of each student, and the last student predicts. See `NeuralClassifier` for
-    the other parameters.
+    VAL chooses the epoch of each student, and the last student predicts. Pre-training is the
+    teacher's tasks without the classes; the teacher starts from a ``pretrained`` encoder. See
+    `CanPretrain` for the other parameters.
 
     Parameters
     ----------
@@ -93,7 +95,8 @@ class ASGN(NeuralClassifier):
 
     def _fit(self, task: Task) -> None:
         self.gnn_ = self._gnn(task)
-        self.teacher_ = self._teacher(task)
+        plan = replace(self._optimizing(self.learning_rate), epochs=self.teacher_epochs)
+        self.teacher_ = self._teacher(task, self.gnn_, plan)
         self.teacher_history_: list[History] = self.teacher_.histories
         self.labeled_: list[Ints] = []
         validation = None
@@ -114,6 +117,12 @@ class ASGN(NeuralClassifier):
             finally:
                 self._keep_the_better(before)
 
+    def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
+        teacher = self._teacher(task, network, self._pretraining())
+        no_classes = self._examples(task, task.labeled[:0])
+        history = teacher.fit(no_classes, "pre-training")
+        return Pretrained(teacher.encoder, {"loss": history.loss, **history.parts})
+
     def _teacher_weights(self, task: Task) -> dict[str, Tensor]:
         """Return the message passing of the first teacher, which has not heard of a student."""
         self.teacher_.fit(self._examples(task, self._first_labels(task)))
@@ -129,11 +138,10 @@ class ASGN(NeuralClassifier):
         self.teacher_.fit(self._examples(task, self.labeled_[-1], self._beliefs()))
         return self.teacher_.encoder
 
-    def _teacher(self, task: Task) -> Teacher:
-        plan = self._optimizing(self.learning_rate)
+    def _teacher(self, task: Task, student: GraphNetwork, optimizing: Optimizing) -> Teacher:
         return Teacher(
             task.graphs,
-            self.gnn_,
+            student,
             width=self.width,
             n_clusters=self.clusters or n_clusters_for(len(task.graphs), task.n_classes),
             lessons=Lessons(
@@ -143,7 +151,7 @@ class ASGN(NeuralClassifier):
                 self.property_weight,
                 self.mask,
             ),
-            optimizing=replace(plan, epochs=self.teacher_epochs),
+            optimizing=optimizing,
             seed=task.seed,
         )
 

@@ -10,21 +10,25 @@ from torch import Tensor, nn
 from kgnn.graphs.graph import GraphDataset
 from kgnn.methods.base import Task
 from kgnn.methods.parameters import NonNegative, parameters
+from kgnn.methods.pretrained import CanPretrain, Pretrained
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier
 from kgnn.nn.gin import GIN
-from kgnn.nn.infomax import InfoMax
+from kgnn.nn.infomax import InfoMax, for_both_encoders
 from kgnn.seeds import seeded_torch
+from kgnn.training.contrastive import pretrain_on_nodes
 from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.semi_supervised import Step, Term
 
 
+# In this order, for the first base has the default of a parameter that both have.
 @parameters
-class InfoGraph(SemiSupervisedClassifier):
+class InfoGraph(SemiSupervisedClassifier, CanPretrain):
     """InfoGraph*: classes are taught to one encoder, what graphs have in common to another.
 
     The second encoder ψ learns, without labels, graph vectors that tell the nodes of a graph from
-    others; the graph vectors of the GIN φ, which predicts, are tied to those of ψ. See
-    `SemiSupervisedClassifier` for the other parameters.
+    others; the graph vectors of the GIN φ, which predicts, are tied to those of ψ. Pre-training is
+    ψ's task alone; both encoders start from a ``pretrained`` one. See `SemiSupervisedClassifier`
+    and `CanPretrain` for the other parameters.
 
     Parameters
     ----------
@@ -58,6 +62,21 @@ class InfoGraph(SemiSupervisedClassifier):
     def _full_weight(self) -> float:
         return 0.0 if self.separate_encoder and not self.tie else self.weight
 
+    def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
+        # Paper silent: one encoder learns ψ's task, and φ starts from it as well.
+        with seeded_torch(task.seed, "pre-training"):
+            gin = self._gin(network)
+            module = self._infomax(gin, network.node_features.width, separate=False)
+        return Pretrained(
+            *pretrain_on_nodes(module, network, task.graphs, self._pretraining(), task.seed)
+        )
+
+    def _gnn(self, task: Task) -> GraphNetwork:
+        network = super()._gnn(task)
+        if self._full_weight():
+            network.start = for_both_encoders(network.start, self.separate_encoder)
+        return network
+
     def _network(
         self,
         task: Task,
@@ -70,18 +89,21 @@ class InfoGraph(SemiSupervisedClassifier):
             phi = build(n_features)
             # A seed of its own: φ begins and drops out as it does without ψ.
             with seeded_torch(task.seed, "infomax"):
-                return InfoMax(
-                    phi,
-                    n_features,
-                    width=self.width,
-                    layers=self.layers,
-                    encoder=self.encoder,
-                    separate=self.separate_encoder,
-                )
+                return self._infomax(phi, n_features, self.separate_encoder)
 
         # Without a weight there is nothing for ψ to learn.
         module = build_both if self._full_weight() else build
         return super()._network(task, graphs, module, *args, **options)
+
+    def _infomax(self, phi: GIN, n_features: int, separate: bool) -> InfoMax:
+        return InfoMax(
+            phi,
+            n_features,
+            width=self.width,
+            layers=self.layers,
+            encoder=self.encoder,
+            separate=separate,
+        )
 
 
 class _MutualInformation(Term):

@@ -1,4 +1,4 @@
-"""The family of methods that train an encoder without labels first, then all of it with labels."""
+"""The families of methods whose encoder can be trained without labels, before or within `fit`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from kgnn.methods.base import UNLABELED, Graphs, Task
 from kgnn.methods.neural import NeuralClassifier
 from kgnn.methods.parameters import Bounds, Count, NonNegative, check, parameters
 from kgnn.nn.encoder_files import EncoderPlan, SavedEncoder, open_encoder
+from kgnn.nn.gin import GIN
 from kgnn.seeds import seeded_torch
+from kgnn.training.contrastive import require_several
 from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.networks import Optimizing
 
@@ -37,31 +39,24 @@ class Pretrained:
 
 
 @parameters
-class PretrainedClassifier(NeuralClassifier):
-    """A GIN whose layers learn from all training graphs before labels come in.
+class CanPretrain(NeuralClassifier):
+    """A GIN whose layers can be pre-trained on graphs without labels, saved, and started from.
 
-    A subclass writes `_pretrain`. Fine-tuning is that of `NeuralClassifier`, which has the other
-    parameters: a new classifier on top, and all weights move.
+    A subclass writes `_pretrain`. An encoder of any such method will do for any other. See
+    `NeuralClassifier` for the other parameters.
 
     Parameters
     ----------
     pretrain_epochs : int
-        Passes over all training graphs, labeled or not.
+        Passes over all graphs while pre-training, labeled or not.
     pretrain_batch_size : int
-        Graphs that are compared with each other in a step.
+        Graphs in a step of pre-training, which are compared with each other.
     pretrain_learning_rate : float
         Of Adam while pre-training.
     pretrained : str or None
         Folder of an encoder that was pre-trained before, by ``kgnn pretrain`` or by `pretrain`, to
-        start from instead. If graphs to be predicted were among those that it has seen, accuracy
-        on them is that of a transductive setting.
-
-    Attributes
-    ----------
-    encoder_ : dict of str to Tensor
-        The weights that fine-tuning has started from.
-    pretraining_ : dict of str to list of float
-        What happened in pre-training, epoch by epoch.
+        start from. If graphs to be predicted were among those that it has seen, accuracy on them
+        is that of a transductive setting.
     """
 
     pretrain_epochs: Count = 20
@@ -87,6 +82,7 @@ class PretrainedClassifier(NeuralClassifier):
                 f"encoder is to be made, got {self.pretrained!r}."
             )
         graphs = as_dataset(X)
+        require_several(graphs)
         targets = np.full(len(graphs), UNLABELED)
         task = Task(graphs.with_targets(targets), targets, 1, None, self.random_state)
         network = super()._gnn(task)
@@ -102,27 +98,31 @@ class PretrainedClassifier(NeuralClassifier):
     def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
         """Learn the layers of a GIN from ``task.graphs``, without labels.
 
-        ``network.build(network.node_features.width)`` gives the GIN with random weights, and
-        ``network.pool`` has the graphs, prepared.
+        ``network.build(network.node_features.width)`` gives the module with random weights that
+        `fit` trains, and ``network.pool`` has the graphs, prepared.
         """
         raise NotImplementedError
 
     def _gnn(self, task: Task) -> GraphNetwork:
-        # Should this fit be stopped while pre-training, an earlier one must not pass for it.
-        if hasattr(self, "gnn_"):
-            del self.gnn_
         network = super()._gnn(task)
-        if self.pretrained is None:
-            made = self._pretrain(task, network)
-        else:
-            saved = open_encoder(self.pretrained)
-            with seeded_torch(task.seed, "shapes"):
-                module = network.build(network.node_features.width)
-            saved.require(self._plan(network), module)
-            made = Pretrained(saved.weights, {"loss": saved.loss})
-        self.encoder_, self.pretraining_ = made.weights, made.history
-        network.start = made.weights
+        before = self._before_labels(task, network)
+        if before is not None:
+            network.start = before.weights
         return network
+
+    def _before_labels(self, task: Task, network: GraphNetwork) -> Pretrained | None:
+        """Return what to start from: the saved encoder, if there is one and it fits."""
+        if self.pretrained is None:
+            return None
+        saved = open_encoder(self.pretrained)
+        with seeded_torch(task.seed, "shapes"):
+            saved.require(self._plan(network), self._gin(network))
+        return Pretrained(saved.weights, {"loss": saved.loss})
+
+    def _gin(self, network: GraphNetwork) -> GIN:
+        """Return a GIN with random weights whose layers are those of the network."""
+        n_features = network.node_features.width
+        return GIN(n_features, 1, width=self.width, layers=self.layers, encoder=self.encoder)
 
     def _plan(self, network: GraphNetwork) -> EncoderPlan:
         return EncoderPlan(self.encoder, self.width, self.layers, network.node_features)
@@ -136,3 +136,31 @@ class PretrainedClassifier(NeuralClassifier):
             weight_decay=0.0,
             averaging=0.0,
         )
+
+
+@parameters
+class PretrainedClassifier(CanPretrain):
+    """A GIN whose layers learn from all training graphs in `fit`, before labels come in.
+
+    With ``pretrained`` the saved encoder takes the place of that. Fine-tuning is that of
+    `NeuralClassifier`: a new classifier on top, and all weights move. See `CanPretrain` for the
+    other parameters.
+
+    Attributes
+    ----------
+    encoder_ : dict of str to Tensor
+        The weights that fine-tuning has started from.
+    pretraining_ : dict of str to list of float
+        What happened in pre-training, epoch by epoch.
+    """
+
+    def _gnn(self, task: Task) -> GraphNetwork:
+        # Should this fit be stopped while pre-training, an earlier one must not pass for it.
+        if hasattr(self, "gnn_"):
+            del self.gnn_
+        return super()._gnn(task)
+
+    def _before_labels(self, task: Task, network: GraphNetwork) -> Pretrained:
+        made = super()._before_labels(task, network) or self._pretrain(task, network)
+        self.encoder_, self.pretraining_ = made.weights, made.history
+        return made

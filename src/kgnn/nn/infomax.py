@@ -11,6 +11,7 @@ Sun et al., *InfoGraph*, ICLR 2020, §3.3 and §3.4.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
@@ -136,3 +137,16 @@ class InfoMax(nn.Module):
         # Paper silent: InfoGraph's formula ties each layer, its code graph vectors alone, as here.
         scores = self.of_phi(vectors) @ self.of_psi(patches.graphs).T
         return jensen_shannon(scores, torch.arange(len(batch)))
+
+
+def for_both_encoders(layers: Mapping[str, Tensor], separate: bool) -> dict[str, Tensor]:
+    """Name the weights of a GIN's layers as an `InfoMax` does, once for φ and once for ψ if any.
+
+    Examples
+    --------
+    >>> list(for_both_encoders({"layers.0.inner.bias": torch.zeros(2)}, separate=True))
+    ['phi.layers.0.inner.bias', 'psi.0.inner.bias']
+    """
+    phi = {f"phi.{name}": weights for name, weights in layers.items()}
+    psi = {f"psi.{name.removeprefix('layers.')}": weights for name, weights in layers.items()}
+    return phi | psi if separate else phi

@@ -79,7 +79,7 @@ class Teacher:
     graphs : GraphDataset
         Labeled and unlabeled: the pool of ``student``.
     student : GraphNetwork
-        Whose GIN the teacher has.
+        Whose GIN the teacher has, and whose ``start`` it begins with.
     width : int
         Length of its node vectors.
     n_clusters : int
@@ -91,7 +91,7 @@ class Teacher:
     ----------
     module : MultitaskGIN
     histories : list of History
-        One for each `fit`, with the four losses as parts.
+        One for each `fit`, with the losses as parts.
     """
 
     def __init__(
@@ -113,14 +113,18 @@ class Teacher:
             gin = student.build(student.node_features.width)
             assert isinstance(gin, GIN)
             self.module = MultitaskGIN(gin, width, n_node_kinds(graphs), n_clusters)
+        self.module.load_encoder(student.start)
 
     @property
     def encoder(self) -> dict[str, Tensor]:
         """Weights of the message passing, for a student to start with."""
         return self.module.encoder()
 
-    def fit(self, examples: Examples) -> History:
-        """Train on, for one more round, with the classes that are known or believed by now."""
+    def fit(self, examples: Examples, what: str | None = None) -> History:
+        """Train on, for one more round, with the classes that are known or believed by now.
+
+        Without any, the other tasks are learned alone.
+        """
         number = len(self.histories) + 1
         rng = generator(self.seed, "teacher", number)
         with seeded_torch(self.seed, "teacher", number):
@@ -132,7 +136,7 @@ class Teacher:
                 **vars(self.optimizing),
                 rng=rng,
                 finish=lambda each: settle(each, self._pass),
-                what=f"round {number}, teacher",
+                what=what or f"round {number}, teacher",
             )
         self.histories.append(history)
         if history.interrupted:
@@ -168,7 +172,7 @@ class Teacher:
 
 
 class Teaching(Objective):
-    """The four losses of a batch of graphs, labeled or not.
+    """The losses of a batch of graphs, labeled or not: four, or three where no class is known.
 
     Parameters
     ----------
@@ -188,15 +192,15 @@ class Teaching(Objective):
         self.is_annotated[examples.annotated] = True
 
     def __call__(self, rows: Ints) -> dict[str, Tensor]:
-        """Return the four losses, weighted."""
+        """Return the losses, weighted."""
         if self.n_steps % self.refresh_after == 0:
             self.clusters = self.teacher.clusters()  # by row of the pool, not by place in a batch
         self.n_steps += 1
         # Paper silent: classes are learned from whole graphs, the rest with some nodes hidden. The
         # second pass sees the same graphs again, so that BatchNorm remembers the first alone.
-        property_loss = self._property(rows)
+        known = {"property": self._property(rows)} if len(self.examples.rows) else {}
         with frozen_statistics(self.teacher.module):
-            losses = {**self._masked(rows), "property": property_loss}
+            losses = {**self._masked(rows), **known}
         weights = vars(self.teacher.lessons)
         return {name: weights[name] * loss for name, loss in losses.items()}
 

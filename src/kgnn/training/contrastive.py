@@ -1,13 +1,15 @@
-"""Pre-training of an encoder by contrast: views of a graph are to be told from views of others.
+"""Pre-training of an encoder by contrast: views or nodes of a graph are told from those of others.
 
 References
 ----------
+Sun et al., *InfoGraph*, ICLR 2020.
 You et al., *Graph contrastive learning with augmentations*, NeurIPS 2020.
 You et al., *Graph contrastive learning automated*, ICML 2021.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -18,9 +20,10 @@ from torch import Tensor, nn
 from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.nn.augment import AUGMENTATIONS, augment
-from kgnn.nn.batch import Batch
+from kgnn.nn.batch import Batch, batch_of
 from kgnn.nn.frozen import frozen_statistics
 from kgnn.nn.gin import GIN
+from kgnn.nn.infomax import InfoMax
 from kgnn.nn.losses import contrastive
 from kgnn.nn.views import view_batch
 from kgnn.seeds import generator, seeded_torch
@@ -66,7 +69,7 @@ def pretrain(
     optimizing: Optimizing,
     seed: int,
 ) -> tuple[dict[str, Tensor], dict[str, list[float]]]:
-    """Train the layers of a network on graphs without labels.
+    """Train the layers of a network to know graphs again in changed views of them.
 
     Parameters
     ----------
@@ -85,29 +88,80 @@ def pretrain(
     history : dict of str to list of float
         ``loss`` by epoch, and if ``adaptive`` the probability of each pair of augmentations.
     """
+    require_several(graphs)
+    rng = generator(seed, "pre-training")
+    module = _Projected(network, seed)
+    course = _Course(module, network, graphs, contrast, optimizing, rng)
+    weights, loss = _train(module, course.loss, network, optimizing, rng, course.after_step)
+    return weights, {"loss": loss, **course.probabilities}
+
+
+def pretrain_on_nodes(
+    module: InfoMax,
+    network: GraphNetwork,
+    graphs: GraphDataset,
+    optimizing: Optimizing,
+    seed: int,
+) -> tuple[dict[str, Tensor], dict[str, list[float]]]:
+    """Train layers to make graph vectors that tell the nodes of a graph from others.
+
+    Parameters
+    ----------
+    module : InfoMax
+        Without a second encoder; trained in place.
+    network, graphs, optimizing, seed
+        As for `pretrain`; of the network, the pool and the node features alone are used.
+
+    Returns
+    -------
+    weights, history
+        As from `pretrain`.
+    """
+    require_several(graphs)
+    assert not module.separate
+
+    def loss(rows: Ints) -> Tensor:
+        some = graphs[rows]
+        return module.infomax(module.patches(batch_of(some, network.node_features(some))))
+
+    rng = generator(seed, "pre-training")
+    weights, losses = _train(module, loss, network, optimizing, rng)
+    return weights, {"loss": losses}
+
+
+def require_several(graphs: GraphDataset) -> None:
+    """Refuse to compare a graph with no other."""
     if len(graphs) < 2:
         raise GraphDataError(
             f"pre-training compares graphs with each other and needs two or more, got {len(graphs)}"
         )
-    rng = generator(seed, "pre-training")
-    module = _Projected(network, seed)
-    course = _Course(module, network, graphs, contrast, optimizing, rng)
+
+
+def _train(
+    module: nn.Module,
+    loss: Callable[[Ints], Tensor],
+    network: GraphNetwork,
+    optimizing: Optimizing,
+    rng: np.random.Generator,
+    after_step: Callable[[], None] = lambda: None,
+) -> tuple[dict[str, Tensor], list[float]]:
+    """Train a module on all graphs, and return the layers of its GIN and the loss by epoch."""
     history = train(
         module,
-        course.loss,
-        np.arange(len(graphs)),
+        loss,
+        np.arange(len(network.pool)),
         **vars(optimizing),
         rng=rng,
         # The statistics of views are not those of the graphs, which come next.
         finish=lambda each: settle(each, lambda m: _pass_over(m, network)),
-        after_step=course.after_step,
+        after_step=after_step,
         what="pre-training",
     )
     if history.interrupted:
         raise KeyboardInterrupt
-    named = module.encoder.state_dict().items()
+    named = _gin_of(module).state_dict().items()
     weights = {name: value.clone() for name, value in named if name.startswith(ENCODER_PREFIX)}
-    return weights, {"loss": history.loss, **course.probabilities}
+    return weights, history.loss
 
 
 class _Projected(nn.Module):
@@ -196,7 +250,12 @@ class _Course:
 
 def _pass_over(module: nn.Module, network: GraphNetwork) -> None:
     """Pass all graphs through the encoder, as they are."""
-    assert isinstance(module, _Projected)
-    n_graphs = len(network.pool)
+    gin, n_graphs = _gin_of(module), len(network.pool)
     for rows in np.array_split(np.arange(n_graphs), max(1, n_graphs // 256)):
-        module.encoder.embed(network.pool[rows])
+        gin.embed(network.pool[rows])
+
+
+def _gin_of(module: nn.Module) -> GIN:
+    """Return the one GIN that is part of a module."""
+    (gin,) = (each for each in module.modules() if isinstance(each, GIN))
+    return gin
