@@ -45,10 +45,11 @@ class Graph2Vec(EmbeddedClassifier):
     1.0
     """
 
-    iterations: tuple[CountOrZero, ...] = (2,)
+    # Paper silent: deep colors hardly recur in some datasets, and tell most in others.
+    iterations: tuple[CountOrZero, ...] = (2, 1, 0)
     dimensions: tuple[Count, ...] = (128,)
     embedding: Literal["doc2vec", "ppmi"] = "doc2vec"
-    epochs: Count = 20
+    epochs: Count = 10
     negatives: Count = 5
 
     def _featurizers(self) -> list[Featurizer]:
