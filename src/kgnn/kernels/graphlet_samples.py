@@ -21,7 +21,7 @@ _TABLE = 1 << 24
 def sample_size(size: int, epsilon: float, delta: float) -> int:
     """Return how many samples keep the L1 error of all shares below epsilon, but for delta.
 
-    Przulj's and Shervashidze's bound, with the natural logarithm and the number of classes.
+    The bound of Shervashidze et al. (2009), with the natural logarithm and the number of classes.
 
     Examples
     --------
