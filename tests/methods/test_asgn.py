@@ -7,7 +7,6 @@ from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.methods.asgn import ASGN
 from kgnn.methods.base import Task
 from kgnn.nn.encoder_files import save_encoder
-from kgnn.nn.gin import GIN
 from kgnn.testing import CHECKS
 from kgnn.training.asgn import Teacher, Teaching
 from kgnn.training.graph_network import GraphNetwork
@@ -220,17 +219,6 @@ def test_labels_that_are_not_bought_yet_are_not_read(monkeypatch):
 def test_without_buying_all_labels_are_there_at_once():
     model = ASGN(**FAST).fit(*task())
     assert [rows.tolist() for rows in model.labeled_] == [list(range(14))] * 2
-
-
-def test_weights_of_another_teacher_can_take_its_place():
-    class Given(ASGN):
-        def _teacher_weights(self, task):
-            given = GIN(3, 2, width=self.width, layers=self.layers).state_dict()
-            return {k: torch.ones_like(v) for k, v in given.items() if k.startswith("layers.")}
-
-    model = Given(**FAST, rounds=1).fit(*task())
-    assert (model.teacher_.module.gin.layers[0].inner.weight == 1).all()
-    assert all((weights == 1).all() for weights in model.encoder_.values())
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 from kgnn.errors import ParameterError, UnknownNameError
+from kgnn.methods.graphcl import GraphCL
 from kgnn.methods.parameters import (
     Bounds,
     Count,
@@ -88,3 +89,15 @@ def test_unreadable_settings_are_refused():
 def test_bounds_read_like_mathematics():
     assert str(Bounds(0)) == "≥ 0"
     assert str(Bounds(0, 1)) == "in [0, 1]"
+
+
+def test_words_of_a_list_need_no_quotes():
+    settings = parse(GraphCL, ["augmentations=node_drop, subgraph", "pretrained=my,folder"])
+    assert settings == {
+        "augmentations": ("node_drop", "subgraph"),
+        "pretrained": "my,folder",  # not a list: left as it is
+    }
+    assert parse(GraphCL, ["augmentations='node_drop','subgraph'"])["augmentations"] == (
+        "node_drop",
+        "subgraph",
+    )

@@ -123,19 +123,13 @@ class ASGN(CanPretrain):
         history = teacher.fit(no_classes, "pre-training")
         return Pretrained(teacher.encoder, {"loss": history.loss, **history.parts})
 
-    def _teacher_weights(self, task: Task) -> dict[str, Tensor]:
-        """Return the message passing of the first teacher, which has not heard of a student."""
-        self.teacher_.fit(self._examples(task, self._first_labels(task)))
-        return self.teacher_.encoder
-
     def _next_encoder(self, task: Task) -> dict[str, Tensor]:
         """Let the teacher learn for one more round, and return its message passing."""
-        if not self.labeled_:
-            weights = self._teacher_weights(task)
-            self.teacher_.module.load_encoder(weights)  # wherever they came from
-            return weights
+        known, beliefs = self._first_labels(task), None  # the first has not heard of a student
+        if self.labeled_:
+            known, beliefs = self.labeled_[-1], self._beliefs()
         # Paper silent: the teacher goes on from its own weights, heads and all.
-        self.teacher_.fit(self._examples(task, self.labeled_[-1], self._beliefs()))
+        self.teacher_.fit(self._examples(task, known, beliefs))
         return self.teacher_.encoder
 
     def _teacher(self, task: Task, student: GraphNetwork, optimizing: Optimizing) -> Teacher:

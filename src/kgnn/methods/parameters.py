@@ -70,8 +70,8 @@ def parse(cls: type, settings: list[str]) -> dict[str, Any]:
     Examples
     --------
     >>> from kgnn.methods.wl import WL
-    >>> parse(WL, ["iterations=1, 2", "counts=log", "edge_labels=True"])
-    {'iterations': (1, 2), 'counts': ('log',), 'edge_labels': True}
+    >>> parse(WL, ["iterations=1, 2", "counts=log", "normalize=graph, None"])
+    {'iterations': (1, 2), 'counts': ('log',), 'normalize': ('graph', None)}
     """
     known, parsed = fields_of(cls), {}
     for setting in settings:
@@ -80,13 +80,20 @@ def parse(cls: type, settings: list[str]) -> dict[str, Any]:
             raise ParameterError(f"A setting is written key=value, got '{setting}'.")
         if key not in known:
             raise UnknownNameError.of(f"parameter of {cls.__name__}", key, known)
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            value = text  # plain words need no quotes
         is_tuple = get_origin(known[key]) is tuple
+        value = _value(text)
+        if is_tuple and isinstance(value, str):
+            value = tuple(_value(part.strip()) for part in text.split(","))
         parsed[key] = (value,) if is_tuple and not isinstance(value, tuple) else value
     return parsed
+
+
+def _value(text: str) -> Any:
+    """Read a Python literal; plain words need no quotes."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def _fits(value: Any, annotation: Any) -> bool:

@@ -29,7 +29,7 @@ from kgnn.seeds import generator, seeded_torch
 from kgnn.training.batch_statistics import settle
 from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.k_center import k_center
-from kgnn.training.loop import History, batches, train
+from kgnn.training.loop import History, n_batches, train
 from kgnn.training.networks import Examples, Objective, Optimizing
 from kgnn.training.sinkhorn import assign
 
@@ -184,9 +184,8 @@ class Teaching(Objective):
 
     def __init__(self, teacher: Teacher, examples: Examples, rng: np.random.Generator) -> None:
         self.teacher, self.examples, self.rng, self.rows = teacher, examples, rng, teacher.rows
-        size = teacher.optimizing.batch_size
-        n_batches = sum(1 for _ in batches(self.rows, size, np.random.default_rng(0)))
-        self.n_steps, self.refresh_after = 0, _REFRESH * n_batches
+        n_steps = n_batches(len(self.rows), teacher.optimizing.batch_size)
+        self.n_steps, self.refresh_after = 0, _REFRESH * n_steps
         self.is_labeled, self.is_annotated = np.zeros((2, len(self.rows)), dtype=np.bool_)
         self.is_labeled[examples.labeled] = True
         self.is_annotated[examples.annotated] = True

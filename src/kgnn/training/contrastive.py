@@ -30,7 +30,7 @@ from kgnn.seeds import generator, seeded_torch
 from kgnn.training.augmentation_law import AugmentationLaw
 from kgnn.training.batch_statistics import settle
 from kgnn.training.graph_network import GraphNetwork
-from kgnn.training.loop import batches, train
+from kgnn.training.loop import n_batches, train
 from kgnn.training.networks import Optimizing
 
 # What is kept of a network; all above the layers is made for what comes next.
@@ -202,8 +202,7 @@ class _Course:
         self.node_features, self.batch_size = network.node_features, optimizing.batch_size
         known = list(AUGMENTATIONS)
         self.ways = np.array([known.index(name) for name in contrast.augmentations])
-        rows, any_order = np.arange(len(graphs)), np.random.default_rng(0)
-        self.steps_per_epoch = sum(1 for _ in batches(rows, self.batch_size, any_order))
+        self.steps_per_epoch = n_batches(len(graphs), self.batch_size)
         self.n_steps = 0
         self.probabilities: dict[str, list[float]] = {}
 

@@ -54,9 +54,14 @@ class History:
 def batches(rows: Ints, size: int, rng: np.random.Generator) -> Iterator[Ints]:
     """Yield the rows in random order, ``size`` at a time; a last single row joins its neighbors."""
     order = rng.permutation(rows)
-    n_batches = max(1, len(order) // size + (len(order) % size > 1))
-    yield from (order[i * size : (i + 1) * size] for i in range(n_batches - 1))
-    yield order[(n_batches - 1) * size :]
+    last = n_batches(len(order), size) - 1
+    yield from (order[i * size : (i + 1) * size] for i in range(last))
+    yield order[last * size :]
+
+
+def n_batches(n_rows: int, size: int) -> int:
+    """Return how many batches make an epoch."""
+    return max(1, n_rows // size + (n_rows % size > 1))
 
 
 def train(

@@ -20,7 +20,7 @@ from kgnn.nn.batch import Batch, GraphBatch, batch_of
 from kgnn.nn.losses import ramp
 from kgnn.nn.views import view_batch
 from kgnn.training.graph_network import GraphNetwork
-from kgnn.training.loop import batches
+from kgnn.training.loop import batches, n_batches
 from kgnn.training.networks import Examples, Fitted, Objective
 
 
@@ -157,7 +157,7 @@ class _WithTerm(Objective):
         self.network, self.module, self.examples, self.rng = network, module, examples, rng
         self.rows = network.unlabeled if len(network.unlabeled) else examples.labeled
         plan = network.optimizing
-        n_steps = plan.epochs * sum(1 for _ in batches(self.rows, plan.batch_size, _any_order()))
+        n_steps = plan.epochs * n_batches(len(self.rows), plan.batch_size)
         self.n_steps, self.ramp_length = 0, network.ramp_up * n_steps
         self.labeled = endlessly(examples.labeled, plan.batch_size, rng)
 
@@ -193,7 +193,3 @@ def endlessly(rows: Ints, size: int, rng: np.random.Generator) -> Iterator[Ints]
     """
     while True:
         yield from batches(rows, size, rng)
-
-
-def _any_order() -> np.random.Generator:
-    return np.random.default_rng(0)
