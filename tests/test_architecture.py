@@ -31,6 +31,8 @@ _LAYERS = (
     ("training",),
     ("methods",),
     ("evaluation",),
+    ("benchmark",),
+    ("reports",),
     ("cli",),
 )
 _LEVEL = {name: level for level, names in enumerate(_LAYERS) for name in names}

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from kgnn.evaluation.metrics import accuracy, mean_and_std
+from kgnn.evaluation.metrics import accuracy, brier_score, calibration_error, mean_and_std
 from kgnn.evaluation.splits import Split, make_split
-from kgnn.graphs.graph import GraphDataset, Ints
+from kgnn.evaluation.twins import has_twin
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.methods.base import UNLABELED, GraphClassifier
 from kgnn.training.cotraining import CoTraining
 
@@ -29,18 +30,31 @@ class SplitResult:
     seed : int
     accuracy, validation_accuracy : float
         On TEST and on VAL.
+    accuracy_without_twins : float or None
+        On the TEST graphs of which no copy is in TRAIN or VAL; None where there are none.
+    without_twins : int
+        How many these are.
+    brier, calibration_error : float
+        Of the probabilities on TEST; see `kgnn.evaluation.metrics`.
     labeled, unlabeled, validation, test : int
         Numbers of graphs.
     seconds, cpu_seconds : float
         For fitting and predicting.
     rounds : list of dict
         For methods that annotate unlabeled graphs: how many each round was taught, how many of
-        these annotations are right (percent; known to the evaluation alone), accuracy on VAL.
+        these annotations are right (percent; known to the evaluation alone), on how many of the
+        unlabeled graphs the networks agree (percent), accuracy on VAL.
+    curves : dict of str to list of float
+        Mean loss of each epoch of the last training, by network.
     """
 
     seed: int
     accuracy: float
     validation_accuracy: float
+    accuracy_without_twins: float | None
+    without_twins: int
+    brier: float
+    calibration_error: float
     labeled: int
     unlabeled: int
     validation: int
@@ -48,6 +62,7 @@ class SplitResult:
     seconds: float
     cpu_seconds: float
     rounds: list[dict[str, Any]] = field(default_factory=list)
+    curves: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,13 +105,21 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
     method.fit(hidden[rows], labels, validation=(hidden[split.validation], validation_labels))
     if method.interrupted_:
         raise KeyboardInterrupt  # half a fit is no result
-    predicted = method.predict(hidden[split.test])
+    proba = method.predict_proba(hidden[split.test])
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    proba = _for_all_classes(proba, method.classes_, dataset.n_classes)
+    truth = dataset.targets[split.test]
+    right = proba.argmax(axis=1) == truth
+    alone = ~has_twin(dataset, split.test, np.concatenate([rows, split.validation]))
     return SplitResult(
         seed=split.seed,
-        accuracy=100 * accuracy(dataset.targets[split.test], predicted),
+        accuracy=100 * float(right.mean()),
         validation_accuracy=100
         * accuracy(validation_labels, method.predict(hidden[split.validation])),
+        accuracy_without_twins=100 * float(right[alone].mean()) if alone.any() else None,
+        without_twins=int(alone.sum()),
+        brier=brier_score(truth, proba),
+        calibration_error=calibration_error(truth, proba),
         labeled=len(split.labeled),
         unlabeled=len(split.unlabeled),
         validation=len(split.validation),
@@ -104,7 +127,24 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
         seconds=round(seconds, 3),
         cpu_seconds=round(cpu_seconds, 3),
         rounds=_rounds(method, dataset.targets[rows]),
+        curves=_curves(method),
     )
+
+
+def _for_all_classes(proba: Floats, classes: Ints, n_classes: int) -> Floats:
+    """Give classes of which no graph was labeled their column of zeros."""
+    whole = np.zeros((len(proba), n_classes))
+    whole[:, classes] = proba
+    return whole
+
+
+def _curves(method: GraphClassifier) -> dict[str, list[float]]:
+    """Return the losses by epoch, of each network that there is."""
+    networks = getattr(method, "networks_", [])
+    histories = {network.name: network.fitted.history for network in networks}
+    if hasattr(method, "history_"):
+        histories["gnn"] = method.history_
+    return {name: [round(loss, 4) for loss in each.loss] for name, each in histories.items()}
 
 
 def _rounds(method: GraphClassifier, truth: Ints) -> list[dict[str, Any]]:
@@ -119,6 +159,7 @@ def _rounds(method: GraphClassifier, truth: Ints) -> list[dict[str, Any]]:
             {
                 "selected": len(np.unique(annotated)),
                 "precision": right,
+                "agreement": None if each.agreement is None else 100 * each.agreement,
                 "validation_accuracy": {k: 100 * v for k, v in each.accuracy.items()},
             }
         )

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.special import softmax
 
 from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
-from kgnn.methods.base import Task
+from kgnn.methods.base import Graphs, Task
 from kgnn.methods.neural import NeuralClassifier
 from kgnn.methods.parameters import Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.nn.memory import Attention, MemoryNetwork, Reading
@@ -245,8 +246,27 @@ class KGNN(NeuralClassifier):
         return self.shares_ if self.balanced else None
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
+        each = self.predict_proba_each(graphs)
+        return each.get(self.predict_with, each["both"])  # an ablation may have one network only
+
+    def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
+        """Return the probabilities of each network (``gnn``, ``memory``) and of ``both``."""
+        graphs = as_dataset(X)
         logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])
-        for network, own in zip(self.networks_, logits, strict=True):
-            if network.name == self.predict_with:
-                return np.asarray(softmax(own, axis=1))
-        return np.asarray(softmax(self.course_.sharpness * combine(logits), axis=1))
+        each = {n.name: own for n, own in zip(self.networks_, logits, strict=True)}
+        each["both"] = self.course_.sharpness * combine(logits)
+        return {name: np.asarray(softmax(own, axis=1)) for name, own in each.items()}
+
+    def attended(self, X: Graphs) -> Floats:
+        """Return how much q_φ attends to each training graph, ``(n_hops, n_graphs, n_training)``.
+
+        The mean over the rounds that predict. Rows sum to 1; graphs that are in no round's memory
+        have 0. For `KGNN` and `KGNN-Sep`, which keep q_φ apart.
+        """
+        q = next(n for n in self.networks_ if isinstance(n, KernelNetwork))
+        prepared, place = q.prepare(as_dataset(X)), self.networks_.index(q)
+        mean = np.zeros((self.hops, len(prepared), len(q.pool)))
+        for each in self.course_.used:
+            fitted = each.fitted[place]
+            mean[:, :, fitted.memory] += q.attention(prepared, fitted) / len(self.course_.used)
+        return mean

@@ -28,6 +28,9 @@ class Entry:
         One line for people.
     reference : str
         Where it was published.
+    revision : int
+        Raised when a change of the code changes what the method answers, so that recorded results
+        of before are not taken for those of now.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Entry:
     family: str
     title: str
     reference: str
+    revision: int = 1
 
 
 _ENTRIES = (

@@ -16,6 +16,7 @@ Sukhbaatar et al., *End-to-end memory networks*, NeurIPS 2015.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -177,17 +178,24 @@ class MemoryNetwork(nn.Module):
         self, queries: Rows, memory: Rows, memory_targets: Tensor, own: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return what the classifier reads, and the classes that the first hop attends to."""
-        vector = self.query(queries)  # (n_queries, width)
-        slots = [embedding(memory) for embedding in self.slots]  # each (n_slots, width)
-        votes = output = vector.new_zeros(())
-        for hop, factor in enumerate(self.log_sharpness.exp()):
-            weights = self.attend(vector, slots[hop], factor, own)
-            output = weights @ slots[hop + 1]
-            vector = vector + output
+        votes = read = memory_targets.new_zeros(())
+        for hop, (weights, output, vector) in enumerate(self.hops(queries, memory, own)):
+            read = vector if self.reading == "query" else output
             if hop == 0:
                 votes = weights @ memory_targets
-        read = vector if self.reading == "query" else output
         return batch_norm(self.norm, read), votes
+
+    def hops(
+        self, queries: Rows, memory: Rows, own: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield for each hop the attention weights, what was read, and the query after it."""
+        vector = self.query(queries)  # (n_queries, width)
+        slots = [embedding(memory) for embedding in self.slots]  # each (n_slots, width)
+        for hop, factor in enumerate(self.log_sharpness.exp()):
+            weights = self.attend(vector, slots[hop], factor, own)  # (n_queries, n_slots)
+            output = weights @ slots[hop + 1]
+            vector = vector + output
+            yield weights, output, vector
 
     def attend(
         self, vector: Tensor, slots: Tensor, factor: Tensor | float, own: Tensor | None = None

@@ -71,6 +71,9 @@ class Round:
     ----------
     selections : list of Selection
         Annotations that each network was taught, as rows of the pool.
+    agreement : float or None
+        Share of the unlabeled graphs that all networks gave the same class when these annotations
+        were made; None in round 0, which has none.
     accuracy : dict of str to float
         On VAL, of each network and of ``both``; empty without VAL.
     log_likelihood : float
@@ -81,6 +84,7 @@ class Round:
 
     selections: list[Selection]
     fitted: list[Fitted]
+    agreement: float | None = None
     accuracy: dict[str, float] = field(default_factory=dict)
     log_likelihood: float = -math.inf
 
@@ -143,6 +147,7 @@ def cotrain(
     course = CoTraining()
     nothing = Selection(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     selections, proba = [nothing] * len(networks), [np.empty((0, n_classes))] * len(networks)
+    agreement = None
     try:
         for number in track(range(1 + plan.rounds), "co-training"):
             for j, network in enumerate(networks):
@@ -156,7 +161,7 @@ def cotrain(
                     what=f"round {number}, {network.name}",
                 )
             taught = [Selection(unlabeled[s.rows], s.targets) for s in selections]
-            course.rounds.append(Round(taught, [network.fitted for network in networks]))
+            course.rounds.append(Round(taught, [network.fitted for network in networks], agreement))
             _judge(course, networks, judged)
             if number == plan.rounds:
                 break
@@ -169,7 +174,7 @@ def cotrain(
             if all(_same(a, b) for a, b in zip(chosen, selections, strict=True)):
                 course.termination_condition = "converged" if number else "no_change"
                 break
-            selections = chosen
+            selections, agreement = chosen, _agreement(proba)
     except KeyboardInterrupt:
         if not course.rounds:
             raise
@@ -179,6 +184,12 @@ def cotrain(
         together = combine(course.logits(networks, [data for data, _ in judged]))
         course.sharpness = calibrate(together, judged[0][1]).sharpness
     return course
+
+
+def _agreement(proba: list[Floats]) -> float:
+    """Return the share of graphs that all networks give the same class."""
+    named = np.stack([each.argmax(axis=1) for each in proba])
+    return float((named == named[0]).all(axis=0).mean())
 
 
 def _ending(course: CoTraining, plan: Rounds, n_unlabeled: int, has_validation: bool) -> str | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from kgnn.graphs.graph import GraphDataset, Ints
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.nn.memory import MemoryNetwork, Rows, SparseRows
@@ -83,3 +84,14 @@ class KernelNetwork(Network):
         size = max(1, _ATTENTION_PER_PASS // max(1, len(memory)))
         parts = torch.arange(len(prepared)).split(size)
         return torch.cat([module(prepared[p], memory, fitted.memory_targets) for p in parts])
+
+    @torch.no_grad()
+    def attention(self, prepared: Rows, fitted: Fitted | None = None) -> Floats:
+        """Return whom q_φ attends to, ``(n_hops, n_graphs, n_memory)``; rows sum to 1.
+
+        The memory is ``fitted.memory``, rows of the pool.
+        """
+        fitted = fitted or self.fitted
+        fitted.module.eval()
+        hops = fitted.module.hops(prepared, self.part(fitted.memory))  # type: ignore[operator]
+        return np.stack([weights.double().numpy() for weights, *_ in hops])

@@ -1,0 +1,1 @@
+"""Many runs: grids of cells, a store of records, engines that fill it."""

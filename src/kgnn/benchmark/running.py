@@ -1,0 +1,90 @@
+"""Fill a store with the cells of a grid that it does not have yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kgnn.benchmark.cell import Cell
+from kgnn.benchmark.engines import Engine
+from kgnn.benchmark.estimates import Estimates
+from kgnn.benchmark.record import Record
+from kgnn.benchmark.store import Store
+
+
+@dataclass
+class Progress:
+    """How far a run is.
+
+    Attributes
+    ----------
+    cells : list of Cell
+        All of the grid.
+    found : int
+        How many were in the store already.
+    waiting, running : list of Cell
+    finished : list of Record
+        By this run, whatever became of them.
+    estimates : Estimates
+    """
+
+    cells: Sequence[Cell]
+    found: int
+    waiting: list[Cell]
+    estimates: Estimates
+    running: list[Cell] = field(default_factory=list)
+    finished: list[Record] = field(default_factory=list)
+
+    @property
+    def failed(self) -> list[Record]:
+        """Cells that failed in this run."""
+        return [record for record in self.finished if record.outcome == "failed"]
+
+    def seconds_left(self, n_workers: int) -> float | None:
+        """Guess the time that is left; None before anything is known."""
+        if self.estimates.is_blind:
+            return None
+        return sum(map(self.estimates, [*self.waiting, *self.running])) / n_workers
+
+
+def run_missing(
+    cells: Sequence[Cell],
+    store: Store,
+    engine: Engine,
+    sizes: dict[str, float],
+    watch: Callable[[Progress], None] = lambda progress: None,
+) -> Progress:
+    """Run the cells that have no finished record, longest first, and write each as it ends.
+
+    Parameters
+    ----------
+    cells : list of Cell
+    store : Store
+    engine : Engine
+    sizes : dict of str to float
+        How large each dataset is, to order cells before any has run.
+    watch : callable
+        Told of each change.
+    """
+    known = [(cell, store.get(cell)) for cell in cells]
+    records = [record for _, record in known if record is not None and record.is_finished]
+    estimates = Estimates(sizes, records)
+    missing = [cell for cell, record in known if record is None or not record.is_finished]
+    # Every cell of one dataset after the other would make the last ones wait for one worker.
+    missing.sort(key=estimates, reverse=True)
+    progress = Progress(cells, len(records), missing.copy(), estimates)
+
+    def started(cell: Cell) -> None:
+        if cell in progress.waiting:  # else it is tried again
+            progress.waiting.remove(cell)
+            progress.running.append(cell)
+        watch(progress)
+
+    watch(progress)
+    for record in engine(missing, started):
+        store.put(record)
+        estimates.learn(record)
+        progress.running.remove(record.cell)
+        progress.finished.append(record)
+        watch(progress)
+    return progress

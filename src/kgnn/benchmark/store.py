@@ -1,0 +1,68 @@
+"""A store: a folder with one JSON file per cell, to be read, copied, merged and deleted by hand."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+from kgnn.benchmark.cell import Cell
+from kgnn.benchmark.record import Record, RecordError
+from kgnn.errors import DatasetUnavailableError
+from kgnn.files import write_text
+from kgnn.progress import track
+
+_logger = logging.getLogger(__name__)
+
+
+class Store:
+    """Records of cells in a folder.
+
+    Parameters
+    ----------
+    folder : path
+        Made when the first record is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = Store(Path(tempfile.mkdtemp()))
+    >>> cell = Cell("PROTEINS", "a3", "wl")
+    >>> store.put(Record(cell, "failed", reason="out of memory"))
+    >>> [str(record.cell) for record in store], store.get(cell).is_finished
+    (['wl on PROTEINS, split 0'], False)
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def path(self, cell: Cell) -> Path:
+        """Return where the record of a cell is, if there is one.
+
+        The key alone decides; names before it are for people.
+        """
+        dataset = Path(cell.dataset).name.replace(" ", "-")
+        return self.folder / dataset / f"{cell.method}-{cell.seed}-{cell.key}.json"
+
+    def put(self, record: Record) -> None:
+        """Write a record, all of it or nothing."""
+        write_text(self.path(record.cell), record.to_json())
+
+    def get(self, cell: Cell) -> Record | None:
+        """Return the record of a cell; None without one, or with one that cannot be read."""
+        path = self.path(cell)
+        try:
+            return Record.from_json(path.read_text(encoding="utf-8"), str(path))
+        except FileNotFoundError:
+            return None
+        except (RecordError, UnicodeDecodeError) as error:
+            _logger.warning("%s; the cell will run again", error)
+            return None
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield all records, ordered by name."""
+        if not self.folder.is_dir():
+            raise DatasetUnavailableError(f"There is no folder {self.folder} with records.")
+        paths = sorted(p for p in self.folder.rglob("*.json") if not p.name.startswith("."))
+        for path in track(paths, "reading records"):
+            yield Record.from_json(path.read_text(encoding="utf-8"), str(path))

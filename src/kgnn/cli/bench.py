@@ -1,0 +1,178 @@
+"""``kgnn bench``: run a grid of methods and datasets, or what is missing of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from kgnn.cli.show import err, print_json, progress_bars, table
+from kgnn.errors import ParameterError
+
+if TYPE_CHECKING:
+    from kgnn.benchmark.engines import Engine
+    from kgnn.benchmark.running import Progress
+
+_ENGINES = ("processes", "here", "ray")
+_MOST_LINES = 8  # of running or failed cells
+
+
+def bench(
+    grid: Annotated[str, typer.Argument(help="A name (table2, quick, …) or a .toml file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The store: a folder of records.")],
+    protocol: Annotated[str | None, typer.Option(help="fair or paper, as the grid says.")] = None,
+    splits: Annotated[int | None, typer.Option(min=1, help="Number of splits.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="A part: method=kgnn,wl or dataset=PROTEINS.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="processes, here (no others), or ray.")] = "processes",
+    workers: Annotated[int | None, typer.Option(min=1, help="Cells at a time.")] = None,
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; else a local one.")] = None,
+    memory_limit: Annotated[
+        str | None, typer.Option(help="What a cell may take, such as 4GiB or 500MiB.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Run the cells of GRID that the store has no record of; stop and go on at any time."""
+    from dataclasses import replace
+
+    from kgnn.benchmark.grid import Grid
+    from kgnn.benchmark.running import run_missing
+    from kgnn.benchmark.store import Store
+
+    chosen = Grid.load(grid)
+    if protocol is not None:
+        chosen = replace(chosen, protocol=protocol)
+    if splits is not None:
+        chosen = replace(chosen, splits=splits, splits_of={})
+    chosen = chosen.only(**_parts(only or []))
+    running_on, n_workers = _engine(engine, workers, address, _bytes(memory_limit))
+    with progress_bars():
+        fingerprints, sizes = _datasets(chosen.datasets)
+    cells = list(chosen.cells(fingerprints))
+    with Live(console=err(), refresh_per_second=4, transient=True) as live:
+        progress = run_missing(
+            cells,
+            Store(output),
+            running_on,
+            sizes,
+            lambda now: live.update(_view(chosen.title, now, n_workers)),
+        )
+    if as_json:
+        print_json(_summary(progress))
+    else:
+        _tell(progress, output)
+    if progress.failed:
+        raise typer.Exit(1)
+
+
+def _parts(only: list[str]) -> dict[str, list[str]]:
+    """Read ``method=kgnn,wl`` and ``dataset=PROTEINS``, also ``method=kgnn,dataset=PROTEINS``."""
+    parts: dict[str, list[str]] = {}
+    key = ""
+    for word in ",".join(only).split(",") if only else []:
+        head, equals, name = word.partition("=")
+        key = head.strip() if equals else key
+        if not key:
+            raise ParameterError(f"--only is written method=… or dataset=…, got '{word}'.")
+        parts.setdefault(key, []).append((name if equals else head).strip())
+    return parts
+
+
+def _engine(
+    name: str, workers: int | None, address: str | None, memory_limit: int | None
+) -> tuple[Engine, int]:
+    import os
+
+    from kgnn.benchmark.engines import Processes, ThisProcess
+
+    n_workers = workers or os.cpu_count() or 1
+    if name == "here":
+        return ThisProcess(memory_limit), 1
+    if name == "processes":
+        return Processes(n_workers, memory_limit), n_workers
+    if name == "ray":
+        from kgnn.benchmark.ray_engine import RayCluster
+
+        cluster = RayCluster(workers, address, memory_limit)
+        return cluster, cluster.n_workers_or_cores
+    raise ParameterError(f"The engine must be one of {', '.join(_ENGINES)}, got '{name}'.")
+
+
+def _bytes(text: str | None) -> int | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
+    if not found:
+        raise ParameterError(f"A memory limit is written like 4GiB or 500MiB, got '{text}'.")
+    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+
+
+def _datasets(names: tuple[str, ...]) -> tuple[dict[str, str], dict[str, float]]:
+    """Load each once, so that the workers find it in the cache; return content and size."""
+    from kgnn.graphs.loading import load
+    from kgnn.progress import track
+
+    loaded = {name: load(name) for name in track(names, "opening datasets")}
+    fingerprints = {name: graphs.fingerprint for name, graphs in loaded.items()}
+    return fingerprints, {name: float(g.n_nodes + g.n_arcs) for name, g in loaded.items()}
+
+
+def _view(title: str, progress: Progress, n_workers: int) -> Group:
+    n_done = progress.found + len(progress.finished) - len(progress.failed)
+    left = progress.seconds_left(n_workers)
+    counts = table(
+        title,
+        *((heading, "right") for heading in ("cells", "done", "running", "waiting", "failed")),
+        ("time left", "right"),
+    )
+    counts.add_row(
+        str(len(progress.cells)),
+        str(n_done),
+        str(len(progress.running)),
+        str(len(progress.waiting)),
+        str(len(progress.failed)),
+        "?" if left is None else _duration(left),
+    )
+    lines = [Text(f"  {cell}", style="dim") for cell in progress.running[:_MOST_LINES]]
+    lines += [
+        Text(f"  failed: {record.cell}: {record.reason}", style="red", overflow="ellipsis")
+        for record in progress.failed[-_MOST_LINES:]
+    ]
+    return Group(counts, *lines)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes}:{rest:02}"
+
+
+def _summary(progress: Progress) -> dict[str, Any]:
+    return {
+        "cells": len(progress.cells),
+        "found": progress.found,
+        "done": sum(record.outcome == "done" for record in progress.finished),
+        "declined": sum(record.outcome == "declined" for record in progress.finished),
+        "failed": {str(record.cell): record.reason for record in progress.failed},
+    }
+
+
+def _tell(progress: Progress, store: Path) -> None:
+    told = _summary(progress)
+    console = err()
+    for cell, reason in told["failed"].items():
+        console.print(f"[red]failed:[/] {cell}: {reason}", highlight=False, soft_wrap=True)
+    declined = f", {told['declined']} declined" if told["declined"] else ""
+    failed = f", {len(told['failed'])} failed (run again to retry)" if told["failed"] else ""
+    console.print(
+        f"{told['cells']} cells: {told['found']} were there, {told['done']} done now"
+        f"{declined}{failed}. Read them with: kgnn report {store} -o page.html",
+        highlight=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,1 @@
+"""Records of benchmarks as what people read: tables, figures, a page."""
