@@ -138,6 +138,7 @@ def test_the_public_names_are_pinned():
         "load",
         "make",
         "most_similar",
+        "open_model",
         "to_networkx",
         "to_pyg",
     ]

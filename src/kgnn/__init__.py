@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
     from kgnn.methods.gnn_sup import GNNSup
     from kgnn.methods.kgnn import KGNN
+    from kgnn.methods.model_file import open_model
     from kgnn.methods.registry import make
     from kgnn.methods.wl import WL
 
@@ -42,6 +43,7 @@ _PUBLIC = {
     "load": "kgnn.graphs.loading",
     "make": "kgnn.methods.registry",
     "most_similar": "kgnn.kernels.similarity",
+    "open_model": "kgnn.methods.model_file",
     "to_networkx": "kgnn.graphs.interop",
     "to_pyg": "kgnn.graphs.interop",
 }
@@ -64,6 +66,7 @@ __all__ = [
     "load",
     "make",
     "most_similar",
+    "open_model",
     "to_networkx",
     "to_pyg",
 ]

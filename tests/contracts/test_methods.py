@@ -23,6 +23,10 @@ NOT_METHODS = {
     "semi_supervised",
     "pretrained",
     "registry",
+    "machines",
+    "model_file",
+    "saved_classes",
+    "saved_values",
 }
 
 

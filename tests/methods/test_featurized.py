@@ -4,6 +4,7 @@ from sklearn.svm import SVC
 
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.featurized import _folds, margins
+from kgnn.methods.machines import Machine
 from kgnn.methods.wl import WL
 
 
@@ -21,7 +22,7 @@ def test_the_first_candidate_is_taken_where_nothing_can_be_judged():
     graphs = cycles_and_trees(2)
     model = WL(iterations=(3, 1), C=(10.0, 1.0), committee=1).fit(graphs)
     assert model.members_[0].featurizer.iterations == 3
-    assert model.members_[0].svm.C == 10
+    assert model.members_[0].machine.penalty == 10
 
 
 def test_the_committee_is_the_mean_of_its_members():
@@ -43,7 +44,7 @@ def test_soft_votes_are_counted_votes_where_every_decision_is_clear():
     svm = SVC(C=1.0, kernel="precomputed", decision_function_shape="ovo")
     kernel = points @ points.T
     svm.fit(kernel, targets)
-    scores = margins(svm, kernel)
+    scores = margins(Machine.fit(1.0, kernel, targets), kernel)
     clear = (np.abs(svm.decision_function(kernel)) > 0.3).all(axis=1)
     assert clear.sum() > 10
     assert (scores.argmax(axis=1) == svm.predict(kernel))[clear].all()

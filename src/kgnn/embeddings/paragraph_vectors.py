@@ -13,6 +13,7 @@ Le & Mikolov, *Distributed representations of sentences and documents*, ICML 201
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,25 +63,12 @@ class ParagraphVectors:
     def fit(self, documents: Sequence[Sentences]) -> ParagraphVectors:
         """Learn the words' vectors from documents."""
         doc2vec = _gensim()
-        self.model_: Any = doc2vec.Doc2Vec(
-            vector_size=self.dimensions,
-            dm=int(self.window is not None),
-            window=self.window or 1,
-            negative=self.negatives,
-            sample=0,  # leaving out frequent words is for prose: here they are what graphs are of
-            alpha=_RATES[0],
-            min_alpha=_RATES[1],
-            min_count=self.min_count,
-            workers=1,
-            seed=self.seed,
-            hashfxn=derive_from_text,
-        )
+        self.model_ = self._new_model(self.min_count)
         tagged = [
             doc2vec.TaggedDocument(part, [number])
             for number, sentences in enumerate(documents)
             for part in _parts(sentences)
         ]
-        self.model_.lifecycle_events = None  # a diary with the time of day
         self.model_.build_vocab(tagged)
         if len(self.model_.wv) > 0:
             n_words = self.model_.corpus_total_words
@@ -96,6 +84,49 @@ class ParagraphVectors:
                 )
             self.model_.total_train_time = 0.0  # the same seed gives the same model, bit for bit
         return self
+
+    def _new_model(self, min_count: int) -> Any:
+        model = _gensim().Doc2Vec(
+            vector_size=self.dimensions,
+            dm=int(self.window is not None),
+            window=self.window or 1,
+            negative=self.negatives,
+            sample=0,  # leaving out frequent words is for prose: here they are what graphs are of
+            alpha=_RATES[0],
+            min_alpha=_RATES[1],
+            min_count=min_count,
+            workers=1,
+            seed=self.seed,
+            hashfxn=derive_from_text,
+        )
+        model.lifecycle_events = None  # a diary with the time of day
+        return model
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return the settings and the words with their vectors, without gensim's objects."""
+        state = {key: value for key, value in vars(self).items() if key != "model_"}
+        words, hidden = self.model_.wv, getattr(self.model_, "syn1neg", None)
+        state["words"] = list(words.index_to_key)
+        if len(words):
+            state["counts"] = np.array([words.get_vecattr(w, "count") for w in words.index_to_key])
+            state["vectors"], state["hidden"] = np.asarray(words.vectors), np.asarray(hidden)
+        return state
+
+    @cached_property
+    def model_(self) -> Any:
+        """Return gensim's model, made again from what was saved, where it was not fitted here."""
+        saved = vars(self)
+        n_words, model = len(saved["words"]), self._new_model(1)
+        if n_words:
+            # Counts that only put the words into order; the true ones follow.
+            order = {word: n_words - rank for rank, word in enumerate(saved["words"])}
+            model.build_vocab_from_freq(order)
+            model.prepare_weights()
+            for word, count in zip(saved["words"], saved["counts"].tolist(), strict=True):
+                model.wv.set_vecattr(word, "count", count)
+            model.make_cum_table()
+            model.wv.vectors, model.syn1neg = saved["vectors"], saved["hidden"]
+        return model
 
     def infer(self, documents: Sequence[Sentences]) -> Floats:
         """Return the vectors of documents, with the words' vectors as they are."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -92,6 +93,8 @@ class ASGN(CanPretrain):
     property_weight: NonNegative = 1.0
     pseudo_weight: NonNegative = 0.5
     active: bool = False
+
+    _not_saved: ClassVar[tuple[str, ...]] = ("teacher_", "encoder_")
 
     def _fit(self, task: Task) -> None:
         self.gnn_ = self._gnn(task)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,11 +77,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : array
         Labels in the order of the columns of `predict_proba`.
+    labeled_graphs_ : GraphDataset
+        The graphs that had a label, with their classes as targets.
+    fitted_on_ : dict
+        What there was to learn from: name, numbers of graphs, classes.
     interrupted_ : bool
         Whether `fit` was stopped by Ctrl-C; the model is then the best until that moment.
     """
 
     random_state: int = 0
+
+    # Attributes that are there to be looked at, and not needed to predict.
+    _not_saved: ClassVar[tuple[str, ...]] = ()
 
     def fit(
         self,
@@ -118,6 +126,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             seed=self.random_state,
         )
         self.interrupted_ = False
+        self._remember(task, graphs.name)
         if task.n_classes > 1:
             self._fit_until_stopped(task)
         else:
@@ -128,6 +137,33 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=2,
             )
         return self
+
+    def _remember(self, task: Task, name: str) -> None:
+        names = tuple(map(str, self.classes_.tolist()))
+        labeled = replace(task.graphs[task.labeled], class_names=names)
+        self.labeled_graphs_ = labeled.with_targets(task.targets[task.labeled])
+        self.fitted_on_ = {
+            "name": name,
+            "labeled": len(task.labeled),
+            "unlabeled": len(task.unlabeled),
+            "validation": 0 if task.validation is None else len(task.validation[1]),
+            "classes": self.classes_.tolist(),
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Save the fitted model to a folder, or to a file that ends in ``.safetensors``.
+
+        `kgnn.open_model` opens it again, anywhere; the file holds no code.
+        """
+        from kgnn.methods.model_file import save_model
+
+        check_is_fitted(self, "classes_")
+        return save_model(self, path)
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return the attributes that `fit` has set and that predictions need."""
+        fitted = {key: value for key, value in vars(self).items() if key.endswith("_")}
+        return {key: value for key, value in fitted.items() if key not in self._not_saved}
 
     def predict_proba(self, X: Graphs) -> Floats:
         """Return the probability of each class, ``(n_graphs, n_classes)``."""

@@ -9,12 +9,12 @@ from typing import Annotated
 import numpy as np
 from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
-from sklearn.svm import SVC
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Features, Featurizer, gram
 from kgnn.kernels.counted import SharedCounts
 from kgnn.methods.base import GraphClassifier, Task
+from kgnn.methods.machines import Machine
 from kgnn.methods.parameters import Bounds, Count, parameters
 from kgnn.progress import track
 from kgnn.seeds import derive
@@ -83,7 +83,9 @@ class FeaturizedClassifier(GraphClassifier):
                     else (kernel(features), task.validation[1])
                 )
                 for penalty in self.C:
-                    member = Member(featurizer, kernel, _svm(penalty, kernel.values, targets))
+                    member = Member(
+                        featurizer, kernel, Machine.fit(penalty, kernel.values, targets)
+                    )
                     _score(member, penalty, targets, folds, judged)
                     candidates.append(member)
         candidates.sort(key=lambda member: -member.score)  # stable: the order given breaks ties
@@ -149,24 +151,24 @@ class Member:
 
     featurizer: Featurizer
     kernel: SupportKernel
-    svm: SVC
+    machine: Machine
     score: float = 0.0  # held-out accuracy
     sharpness: float = 1.0  # inverse temperature of the probabilities
 
     def proba(self, features: Features) -> Floats:
         """Return class probabilities, ``(n_graphs, n_classes)``."""
-        scores = margins(self.svm, self.kernel(features))
+        scores = margins(self.machine, self.kernel(features))
         return np.asarray(softmax(self.sharpness * scores, axis=1))
 
 
-def margins(svm: SVC, kernel: Floats) -> Floats:
+def margins(machine: Machine, kernel: Floats) -> Floats:
     """Return one score per class: its soft votes against each other class.
 
     A pair of classes votes with ``tanh`` of its margin rather than with its sign alone, so that
     the scores tell narrow from clear decisions, which counted votes cannot.
     """
-    n_classes = len(svm.classes_)
-    pairs = svm.decision_function(kernel).reshape(len(kernel), -1)
+    n_classes = machine.n_classes
+    pairs = machine.decide(kernel)
     if n_classes == 2:
         return np.column_stack([-pairs, pairs])
     scores = np.zeros((len(kernel), n_classes))
@@ -187,12 +189,16 @@ def _score(
     """Say how good a candidate is on what it was not fitted on, and calibrate it there."""
     kernel = member.kernel.values
     judged = [
-        _judge(_svm(penalty, kernel[np.ix_(a, a)], targets[a]), kernel[np.ix_(b, a)], targets[b])
+        _judge(
+            Machine.fit(penalty, kernel[np.ix_(a, a)], targets[a]),
+            kernel[np.ix_(b, a)],
+            targets[b],
+        )
         for a, b in folds
     ]
     parts = [_pooled(judged)] if judged else []
     if validation is not None:
-        parts.append(_judge(member.svm, *validation))
+        parts.append(_judge(member.machine, *validation))
     if parts:
         member.score = float(np.mean([correct.mean() for _, correct, _ in parts]))
         scores, _, truth = _pooled(parts)
@@ -202,18 +208,8 @@ def _score(
 _Judged = tuple[Floats, Floats, Ints]  # margins, whether right, true classes
 
 
-def _svm(penalty: float, kernel: Floats, targets: Ints) -> SVC:
-    machine = SVC(
-        C=penalty,
-        kernel="precomputed",
-        decision_function_shape="ovo",
-        random_state=0,  # changes no result, yet without it numpy's global generator is drawn from
-    )
-    return machine.fit(kernel, targets)
-
-
-def _judge(svm: SVC, kernel: Floats, targets: Ints) -> _Judged:
-    scores = margins(svm, kernel)
+def _judge(machine: Machine, kernel: Floats, targets: Ints) -> _Judged:
+    scores = margins(machine, kernel)
     return scores, (scores.argmax(axis=1) == targets).astype(np.float64), targets
 
 

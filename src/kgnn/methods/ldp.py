@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-from sklearn.ensemble import RandomForestClassifier
-
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.kernels.degree_profile import degree_profile
 from kgnn.methods.base import GraphClassifier, Task
+from kgnn.methods.machines import Forest
 from kgnn.methods.parameters import Count, parameters
 
 
@@ -21,7 +19,7 @@ class LDP(GraphClassifier):
 
     Attributes
     ----------
-    forest_ : RandomForestClassifier
+    forest_ : Forest
     label_names_ : tuple of str
         Node labels of the training graphs.
 
@@ -41,9 +39,8 @@ class LDP(GraphClassifier):
 
     def _fit(self, task: Task) -> None:
         self.label_names_ = task.graphs.node_label_names
-        self.forest_ = RandomForestClassifier(self.trees, random_state=task.seed)
         profile = degree_profile(task.graphs[task.labeled], self.label_names_)
-        self.forest_.fit(profile, task.targets[task.labeled])
+        self.forest_ = Forest.fit(profile, task.targets[task.labeled], self.trees, task.seed)
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
-        return np.asarray(self.forest_.predict_proba(degree_profile(graphs, self.label_names_)))
+        return self.forest_.predict_proba(degree_profile(graphs, self.label_names_))

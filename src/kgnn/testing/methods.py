@@ -5,6 +5,7 @@ A check takes a method that has not been fitted and raises AssertionError with t
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ from kgnn.graphs.joining import concatenate
 from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.base import UNLABELED, GraphClassifier
+from kgnn.methods.model_file import open_model
 
 Check = Callable[[GraphClassifier], None]
 
@@ -204,7 +206,21 @@ def keeps_the_scikit_learn_contract(method: GraphClassifier) -> None:
         check(name, type(method)())
 
 
+def is_the_same_after_saving(method: GraphClassifier) -> None:
+    """A model that is saved and opened again gives the same probabilities, to the last bit."""
+    graphs, labels, new = _task()
+    model = _fitted(method, graphs, labels)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(folder)
+        opened = open_model(folder)
+    assert type(opened) is type(model)
+    assert opened.get_params() == model.get_params()
+    assert opened.classes_.tolist() == model.classes_.tolist()
+    assert (opened.predict_proba(new) == model.predict_proba(new)).all(), "other probabilities"
+
+
 CHECKS: tuple[Check, ...] = (
+    is_the_same_after_saving,
     gives_probabilities,
     same_seed_same_bits,
     leaves_global_randomness_alone,

@@ -88,6 +88,10 @@ class Round:
     accuracy: dict[str, float] = field(default_factory=dict)
     log_likelihood: float = -math.inf
 
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need; the annotated graphs themselves are not kept."""
+        return {**vars(self), "selections": []}
+
 
 @dataclass
 class CoTraining:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,6 +52,11 @@ class GraphNetwork(Network):
         self.start = dict(start or {})
         self.build, self.node_features, self.layers = build, node_features, layers
         self.pool = self.prepare(pool)
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need: neither the training graphs nor how to train."""
+        needed = ("node_features", "layers", "fitted")
+        return {key: value for key, value in vars(self).items() if key in needed}
 
     def prepare(self, graphs: GraphDataset) -> Batches:
         """Make graphs ready to be cut into batches."""

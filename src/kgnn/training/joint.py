@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -46,6 +46,11 @@ class JointNetwork(Network):
         super().__init__(gnn.optimizing)
         self.gnn, self.memory, self.build = gnn, memory, build
         self.pool = Prepared(gnn.pool, memory.pool)
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need."""
+        needed = ("gnn", "memory", "fitted")
+        return {key: value for key, value in vars(self).items() if key in needed}
 
     def prepare(self, graphs: GraphDataset) -> Prepared:
         """Prepare graphs for both."""

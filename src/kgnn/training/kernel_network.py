@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,6 +52,11 @@ class KernelNetwork(Network):
         found = features.fit_transform(pool)
         self.projection = None if projection is None else projection.fit(found)
         self.pool = self._rows(found)
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need; the memory is a part of the pool."""
+        needed = ("features", "projection", "pool", "fitted")
+        return {key: value for key, value in vars(self).items() if key in needed}
 
     def prepare(self, graphs: GraphDataset) -> Rows:
         """Compute the features of graphs."""

@@ -1,0 +1,59 @@
+"""All classes that a saved model may be made of; nothing else is ever made from a file."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from kgnn.methods.registry import entries
+
+# By module; the names are those in the files, so that a module may be renamed.
+_PARTS = {
+    "kgnn.graphs.graph": ("GraphDataset",),
+    "kgnn.kernels.weisfeiler_lehman": ("WeisfeilerLehman",),
+    "kgnn.kernels.shortest_paths": ("ShortestPaths",),
+    "kgnn.kernels.graphlets": ("Graphlets",),
+    "kgnn.kernels.projection": ("Projection",),
+    "kgnn.embeddings.deep_kernel": ("DeepKernel",),
+    "kgnn.embeddings.graph2vec": ("Graph2Vec",),
+    "kgnn.embeddings.sub2vec": ("Sub2Vec",),
+    "kgnn.embeddings.paragraph_vectors": ("ParagraphVectors",),
+    "kgnn.methods.featurized": ("Member", "SupportKernel"),
+    "kgnn.methods.machines": ("Forest", "Machine"),
+    "kgnn.nn.node_features": ("NodeFeatures",),
+    "kgnn.nn.gin": ("GIN",),
+    "kgnn.nn.layers": ("GINLayer",),
+    "kgnn.nn.memory": ("MemoryNetwork", "RowEmbedding", "SparseRows"),
+    "kgnn.nn.encoders": ("PygLayer",),
+    "kgnn.nn.ensemble": ("EnsembleNetwork",),
+    "kgnn.nn.infomax": ("Discriminator", "InfoMax"),
+    "kgnn.training.cotraining": ("CoTraining", "Round"),
+    "kgnn.training.graph_network": ("GraphNetwork",),
+    "kgnn.training.kernel_network": ("KernelNetwork",),
+    "kgnn.training.joint": ("JointNetwork",),
+    "kgnn.training.loop": ("History",),
+    "kgnn.training.networks": ("Fitted",),
+    "kgnn.training.semi_supervised": ("SemiSupervisedNetwork",),
+    "sklearn.preprocessing": ("StandardScaler",),
+    "torch.nn": ("BatchNorm1d", "Dropout", "Linear", "ModuleList", "ReLU", "Sequential"),
+}
+
+
+@cache
+def classes() -> dict[str, type]:
+    """Return the classes by the names that they have in files."""
+    return {
+        name: getattr(import_module(module), name)
+        for module, names in _PARTS.items()
+        for name in names
+    }
+
+
+def name_of(method: object) -> str:
+    """Return the registered name of a method."""
+    cls = type(method)
+    path = f"{cls.__module__}:{cls.__qualname__}"
+    for entry in entries().values():
+        if entry.path == path:
+            return entry.name
+    raise KeyError(path)
