@@ -11,7 +11,7 @@ from kgnn.testing import CHECKS
 from kgnn.training.asgn import Teacher, Teaching
 from kgnn.training.graph_network import GraphNetwork
 
-FAST = {"epochs": 3, "teacher_epochs": 2}
+FAST = {"epochs": 3, "teacher_epochs": 2, "committee": 1}
 
 
 def task(n_labeled=14, n_graphs=36):
@@ -163,7 +163,7 @@ def test_half_a_student_replaces_a_whole_one_only_if_val_says_so(monkeypatch, sc
         stopped = ASGN(**FAST).fit(graphs, labels, validation=validation)
     is_whole = np.array_equal(whole.predict_proba(new), stopped.predict_proba(new))
     assert is_whole == (score != np.inf)
-    assert stopped.history_ is stopped.gnn_.fitted.history
+    assert stopped.history_ is stopped.committee_.members[0].history
 
 
 def test_a_stop_before_the_first_student_leaves_nothing(monkeypatch):

@@ -22,7 +22,7 @@ from kgnn.training import loop, networks
 GRAPHS = planted_motifs(60, n_nodes=12)
 TRAIN, NEW = GRAPHS[:40], GRAPHS[40:]
 LABELS = np.where(np.arange(40) < 12, TRAIN.targets, -1)
-FAST = {"epochs": 3, "pretrain_epochs": 2, "width": 8}
+FAST = {"epochs": 3, "pretrain_epochs": 2, "width": 8, "committee": 1}
 EVERY = [GraphCL, JOAO, InfoGraph, ASGN]
 
 

@@ -3,11 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy.special import log_softmax, softmax
 
 from kgnn.errors import KgnnWarning
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.base import Task
 from kgnn.methods.entmin import EntMin
+from kgnn.methods.gnn_sup import GNNSup
 from kgnn.methods.infograph import InfoGraph
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.mean_teacher import MeanTeacher
@@ -29,7 +31,8 @@ TERMS = {
 GRAPHS = planted_motifs(48, n_nodes=10)
 LABELS = np.where(np.arange(40) < 10, GRAPHS.targets[:40], -1)
 NEW = GRAPHS[40:]
-FAST = {"epochs": 4, "width": 8, "batch_size": 8}
+FAST = {"epochs": 4, "width": 8, "batch_size": 8, "committee": 1}
+FAST_KGNN = {"epochs": 4, "width": 8, "batch_size": 8}
 every_method = pytest.mark.parametrize("cls", METHODS)
 
 
@@ -109,6 +112,42 @@ def test_no_unlabeled_graphs_are_no_problem(cls):
     assert np.isfinite(model.predict_proba(NEW)).all()
 
 
+# The committee
+
+
+def test_trainings_take_the_weights_in_turn_and_predict_together():
+    model = fitted(EntMin, committee=3, weight=(0.5, 0.0))
+    alone = fitted(EntMin, weight=0.5)
+    assert len(model.committee_.members) == 3
+    assert [bool(member.history.parts) for member in model.committee_.members] == [
+        True,
+        False,
+        True,
+    ]
+    members = model.committee_.members
+    prepared = model.gnn_.prepare(NEW)
+    first = model.gnn_.logits(prepared, members[0])
+    np.testing.assert_allclose(first, alone.gnn_.logits(prepared))
+    logs = [log_softmax(model.gnn_.logits(prepared, each), axis=1) for each in members]
+    expected = softmax(model.committee_.sharpness * np.mean(logs, axis=0), axis=1)
+    np.testing.assert_allclose(model.predict_proba(NEW), expected)
+
+
+def test_without_weight_and_committee_it_is_supervised_training_on_the_same_steps():
+    # Four steps for the 30 unlabeled graphs, two for the ten labeled ones: twice the epochs.
+    supervised = GNNSup(epochs=8, width=8, batch_size=8).fit(GRAPHS[:40], LABELS)
+    without = fitted(EntMin, weight=0.0)
+    assert (without.predict_proba(NEW) == supervised.predict_proba(NEW)).all()
+
+
+def test_ctrl_c_keeps_the_trainings_that_are_complete():
+    with stop_at(3, "training, 2 of 3"), pytest.warns(KgnnWarning, match="stopped by hand"):
+        model = fitted(EntMin, committee=3)
+    assert len(model.committee_.members) == 1
+    assert not model.committee_.members[0].history.interrupted
+    assert (model.predict_proba(NEW) == fitted(EntMin).predict_proba(NEW)).all()
+
+
 # EntMin
 
 
@@ -127,7 +166,7 @@ def test_entropy_falls_with_its_weight():
     labels = np.where(np.arange(60) < 6, graphs.targets, -1)
     entropies = []
     for weight in (0.0, 3.0):
-        model = EntMin(epochs=10, weight=weight, width=8).fit(graphs, labels)
+        model = EntMin(epochs=20, weight=weight, width=8, committee=1).fit(graphs, labels)
         p = model.predict_proba(graphs[6:])
         entropies.append(-(p * np.log(np.maximum(p, 1e-30))).sum(axis=1).mean())
     assert entropies[1] < entropies[0]
@@ -139,7 +178,7 @@ def test_entropy_falls_with_its_weight():
 def test_two_looks_without_noise_agree_exactly():
     quiet = {"dropout": 0.0, "edge_drop": 0.0}
     parts = fitted(PiModel, **quiet).history_.parts
-    assert parts["consistency"] == [0.0] * FAST["epochs"]
+    assert parts["consistency"] == [0.0] * len(parts["labeled"])
     for noise in ({"dropout": 0.5}, {"edge_drop": 0.2}):
         parts = fitted(PiModel, **{**quiet, **noise}).history_.parts
         assert all(value > 0 for value in parts["consistency"])
@@ -263,8 +302,8 @@ def test_the_model_of_a_stopped_training_is_the_best_until_then():
         model = EntMin(**FAST).fit(GRAPHS[:40], LABELS, validation=validation)
     assert model.history_.best_epoch == int(np.argmax(model.history_.score))
     # The ramp knows how many epochs were planned, so without it the first ones are the same.
-    shorter = EntMin(**{**FAST, "epochs": 3}, ramp_up=0.0).fit(GRAPHS[:40], LABELS)
-    with stop_at(3), pytest.warns(KgnnWarning):
+    shorter = EntMin(**{**FAST, "epochs": 2}, ramp_up=0.0).fit(GRAPHS[:40], LABELS)
+    with stop_at(4), pytest.warns(KgnnWarning):
         stopped = EntMin(**FAST, ramp_up=0.0).fit(GRAPHS[:40], LABELS)
     assert (stopped.predict_proba(NEW) == shorter.predict_proba(NEW)).all()
 
@@ -291,7 +330,7 @@ def test_a_fit_after_a_stopped_one_is_as_any_other():
 
 @pytest.mark.parametrize("network", ["gnn", "memory"])
 def test_co_training_that_is_stopped_in_round_one_keeps_round_zero(network):
-    settings = {**FAST, "normalize": "dataset"}
+    settings = {**FAST_KGNN, "normalize": "dataset"}
     with stop_at(2, f"round 1, {network}"), pytest.warns(KgnnWarning, match="stopped by hand"):
         stopped = KGNN(**settings, rounds=2).fit(GRAPHS[:40], LABELS)
     assert stopped.interrupted_
@@ -302,7 +341,7 @@ def test_co_training_that_is_stopped_in_round_one_keeps_round_zero(network):
 
 
 def test_co_training_that_is_stopped_between_rounds_keeps_those_that_have_ended():
-    settings = {**FAST, "normalize": "dataset"}
+    settings = {**FAST_KGNN, "normalize": "dataset"}
     with stop_at(1, "co-training"), pytest.warns(KgnnWarning, match="stopped by hand"):
         stopped = KGNN(**settings, rounds=2).fit(GRAPHS[:40], LABELS)
     assert stopped.termination_condition_ == "interrupted"
@@ -311,4 +350,4 @@ def test_co_training_that_is_stopped_between_rounds_keeps_those_that_have_ended(
 
 def test_co_training_that_is_stopped_in_round_zero_is_no_model():
     with stop_at(2, "round 0, memory"), pytest.raises(KeyboardInterrupt):
-        KGNN(**FAST, normalize="dataset").fit(GRAPHS[:40], LABELS)
+        KGNN(**FAST_KGNN, normalize="dataset").fit(GRAPHS[:40], LABELS)

@@ -15,9 +15,10 @@ from kgnn.methods.parameters import Count, NonNegative, Share, parameters
 from kgnn.methods.pretrained import CanPretrain, Pretrained
 from kgnn.seeds import derive, generator
 from kgnn.training.asgn import Lessons, Teacher, buy, n_clusters_for
+from kgnn.training.committee import Committee
 from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.loop import History
-from kgnn.training.networks import Examples, Fitted, Optimizing, one_hot
+from kgnn.training.networks import Examples, Optimizing, one_hot
 
 
 @parameters
@@ -97,26 +98,20 @@ class ASGN(CanPretrain):
     _not_saved: ClassVar[tuple[str, ...]] = ("teacher_", "encoder_")
 
     def _fit(self, task: Task) -> None:
+        self.__dict__.pop("committee_", None)  # of an earlier fit
         self.gnn_ = self._gnn(task)
         plan = replace(self._optimizing(self.learning_rate), epochs=self.teacher_epochs)
         self.teacher_ = self._teacher(task, self.gnn_, plan)
         self.teacher_history_: list[History] = self.teacher_.histories
         self.labeled_: list[Ints] = []
-        validation = None
-        if task.validation is not None:
-            validation = (self.gnn_.prepare(task.validation[0]), task.validation[1])
         # Paper silent: the last student predicts; VAL chooses its epoch, but not among students.
         for number in range(self.rounds):
             self.gnn_.start = self.encoder_ = self._next_encoder(task)
             self.labeled_.append(self._more_labels(task))
-            before = getattr(self.gnn_, "fitted", None)
+            before = self.__dict__.get("committee_")
+            seed = derive(task.seed, number) if number else task.seed  # the first as GNN-Sup
             try:
-                self.gnn_.fit(
-                    self._examples(task, self.labeled_[-1]),
-                    validation,
-                    derive(task.seed, number) if number else task.seed,  # as GNN-Sup
-                    what=f"round {number + 1}, student",
-                )
+                self._train(self._examples(task, self.labeled_[-1]), replace(task, seed=seed))
             finally:
                 self._keep_the_better(before)
 
@@ -164,7 +159,7 @@ class ASGN(CanPretrain):
     def _beliefs(self) -> Ints:
         """Return the student's class for every graph."""
         # Paper silent: a class, not probabilities, as in co-training.
-        return self.gnn_.logits(self.gnn_.pool).argmax(axis=1)
+        return self.committee_.logits(self.gnn_, self.gnn_.pool).argmax(axis=1)
 
     def _first_labels(self, task: Task) -> Ints:
         """Return the rows whose labels are known at first: all, or half of them if bought."""
@@ -185,19 +180,18 @@ class ASGN(CanPretrain):
         bought = buy(self.teacher_.embeddings(), known, task.labeled, n_due - len(known))
         return np.sort(np.concatenate([known, bought]))
 
-    def _keep_the_better(self, before: Fitted | None) -> None:
+    def _keep_the_better(self, before: Committee | None) -> None:
         """Return to the student of the round before, if the new one was stopped too early."""
-        after: Fitted | None = getattr(self.gnn_, "fitted", None)
-        if after is None:
-            return
-        if before is not None and after.history.interrupted and not _is_better(after, before):
-            self.gnn_.fitted = before
-        self.history_ = self.gnn_.fitted.history
+        after = self.committee_
+        if before is not None and after.interrupted and not _is_better(after, before):
+            self.committee_ = before
+            self.history_ = before.members[0].history
 
 
-def _is_better(stopped: Fitted, whole: Fitted) -> bool:
+def _is_better(stopped: Committee, whole: Committee) -> bool:
     """Tell whether VAL likes half a student at least as much as a whole one; without VAL, no."""
-    if not whole.history.score:
+    ends = [each.members[0].history.score for each in (stopped, whole)]
+    if not ends[1]:
         return False
     worst = -math.inf  # of one that was stopped before it was judged
-    return max(stopped.history.score, default=worst) >= max(whole.history.score)
+    return max(ends[0], default=worst) >= max(ends[1])

@@ -31,7 +31,7 @@ class EntMin(SemiSupervisedClassifier):
     (20, 2)
     """
 
-    weight: NonNegative = 0.1
+    weight: NonNegative | tuple[NonNegative, ...] = (0.1, 0.01, 1.0)
 
     def _term(self, task: Task) -> Term:
         return _Entropy()

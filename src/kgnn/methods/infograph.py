@@ -17,6 +17,7 @@ from kgnn.nn.infomax import InfoMax, for_both_encoders
 from kgnn.seeds import seeded_torch
 from kgnn.training.contrastive import pretrain_on_nodes
 from kgnn.training.graph_network import GraphNetwork
+from kgnn.training.networks import Optimizing
 from kgnn.training.semi_supervised import Step, Term
 
 
@@ -34,7 +35,7 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
     ----------
     tie : float
         Weight of the tie against what ψ is asked. With 0 nothing of ψ would reach φ, and
-        unlabeled graphs are left out, as with ``weight=0``.
+        unlabeled graphs are left out, as with a ``weight`` of 0.
     separate_encoder : bool
         Without it there is no ψ and no tie: φ is taught both, ψ's task with ``weight``.
 
@@ -53,14 +54,15 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
     (20, 2)
     """
 
+    weight: NonNegative | tuple[NonNegative, ...] = (0.1, 1.0, 0.01)
     tie: NonNegative = 0.1
     separate_encoder: bool = True
 
     def _term(self, task: Task) -> Term:
         return _MutualInformation(self.tie)
 
-    def _full_weight(self) -> float:
-        return 0.0 if self.separate_encoder and not self.tie else self.weight
+    def _weights(self) -> tuple[float, ...]:
+        return (0.0,) if self.separate_encoder and not self.tie else super()._weights()
 
     def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
         # Paper silent: one encoder learns ψ's task, and φ starts from it as well.
@@ -73,7 +75,7 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
 
     def _gnn(self, task: Task) -> GraphNetwork:
         network = super()._gnn(task)
-        if self._full_weight():
+        if any(self._weights()):
             network.start = for_both_encoders(network.start, self.separate_encoder)
         return network
 
@@ -81,19 +83,20 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
         self,
         task: Task,
         graphs: GraphDataset,
-        build: Callable[[int], GIN],
-        *args: Any,
+        build: Callable[[int], nn.Module],
+        optimizing: Optimizing,
         **options: Any,
     ) -> GraphNetwork:
         def build_both(n_features: int) -> nn.Module:
             phi = build(n_features)
+            assert isinstance(phi, GIN)
             # A seed of its own: φ begins and drops out as it does without ψ.
             with seeded_torch(task.seed, "infomax"):
                 return self._infomax(phi, n_features, self.separate_encoder)
 
         # Without a weight there is nothing for ψ to learn.
-        module = build_both if self._full_weight() else build
-        return super()._network(task, graphs, module, *args, **options)
+        module = build_both if any(self._weights()) else build
+        return super()._network(task, graphs, module, optimizing, **options)
 
     def _infomax(self, phi: GIN, n_features: int, separate: bool) -> InfoMax:
         return InfoMax(

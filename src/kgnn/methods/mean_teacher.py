@@ -44,7 +44,7 @@ class MeanTeacher(SemiSupervisedClassifier):
     (20, 2)
     """
 
-    weight: NonNegative = 10.0
+    weight: NonNegative | tuple[NonNegative, ...] = (3.0, 1.0, 10.0)
     decay: Share = 0.99
     edge_drop: Share = 0.1
 

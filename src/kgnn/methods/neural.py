@@ -13,6 +13,8 @@ from kgnn.methods.parameters import Bounds, Count, NonNegative, parameters
 from kgnn.nn.encoders import Encoder
 from kgnn.nn.gin import GIN, Pooling, Readout
 from kgnn.nn.node_features import NodeFeatures
+from kgnn.seeds import derive
+from kgnn.training.committee import fit_committee
 from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.networks import Examples, Optimizing, one_hot
 
@@ -53,9 +55,11 @@ class NeuralClassifier(GraphClassifier):
     Attributes
     ----------
     gnn_ : GraphNetwork
-        The trained network.
+        What is trained.
+    committee_ : Committee
+        What training has made.
     history_ : History
-        Loss and VAL likelihood by epoch.
+        Loss and VAL likelihood by epoch, of the first training where there are several.
     """
 
     width: Count = 32
@@ -75,19 +79,35 @@ class NeuralClassifier(GraphClassifier):
     use_attributes: bool = False
 
     def _fit(self, task: Task) -> None:
+        self.__dict__.pop("committee_", None)  # of an earlier fit
         self.gnn_ = self._gnn(task)
-        targets = one_hot(task.targets, task.n_classes)
+        self._train(Examples(task.labeled, one_hot(task.targets, task.n_classes)), task)
+
+    def _train(self, examples: Examples, task: Task) -> None:
+        """Train the network on examples, as often as there are seeds."""
         validation = None
         if task.validation is not None:
             validation = (self.gnn_.prepare(task.validation[0]), task.validation[1])
-        try:
-            self.gnn_.fit(Examples(task.labeled, targets), validation, task.seed)
-        finally:
-            if self._can_predict():
-                self.history_ = self.gnn_.fitted.history
+        self.committee_ = fit_committee(
+            self.gnn_,
+            examples,
+            validation,
+            self._seeds(task.seed),
+            before=self._before_member,
+        )
+        self.history_ = self.committee_.members[0].history
+        if self.committee_.interrupted:
+            raise KeyboardInterrupt
+
+    def _seeds(self, seed: int) -> list[int]:
+        """Return the seed of each training."""
+        return [seed]
+
+    def _before_member(self, number: int) -> None:
+        """Prepare the network for a training; they are counted from 0."""
 
     def _can_predict(self) -> bool:
-        return hasattr(getattr(self, "gnn_", None), "fitted")
+        return hasattr(self, "committee_")
 
     def _gnn(self, task: Task) -> GraphNetwork:
         telling = task.graphs.n_arcs >= _DENSE * task.graphs.n_nodes or self.encoder in _AVERAGING
@@ -128,4 +148,24 @@ class NeuralClassifier(GraphClassifier):
         )
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
-        return np.asarray(softmax(self.gnn_.logits(self.gnn_.prepare(graphs)), axis=1))
+        logits = self.committee_.logits(self.gnn_, self.gnn_.prepare(graphs))
+        return np.asarray(softmax(logits, axis=1))
+
+
+@parameters
+class CommitteeClassifier(NeuralClassifier):
+    """A GIN that is trained several times; the results predict together.
+
+    KGNN predicts with the networks of all its rounds, so its peers may have several, too. See
+    `NeuralClassifier` for the other parameters.
+
+    Parameters
+    ----------
+    committee : int
+        Number of trainings, which differ in their seeds.
+    """
+
+    committee: Count = 3
+
+    def _seeds(self, seed: int) -> list[int]:
+        return [seed, *(derive(seed, number) for number in range(1, self.committee))]

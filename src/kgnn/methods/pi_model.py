@@ -39,7 +39,7 @@ class PiModel(SemiSupervisedClassifier):
     (20, 2)
     """
 
-    weight: NonNegative = 10.0
+    weight: NonNegative | tuple[NonNegative, ...] = (3.0, 1.0, 10.0)
     edge_drop: Share = 0.1
 
     def _term(self, task: Task) -> Term:

@@ -12,7 +12,7 @@ from torch import Tensor
 from kgnn.errors import ParameterError
 from kgnn.graphs.interop import as_dataset
 from kgnn.methods.base import UNLABELED, Graphs, Task
-from kgnn.methods.neural import NeuralClassifier
+from kgnn.methods.neural import CommitteeClassifier
 from kgnn.methods.parameters import Bounds, Count, NonNegative, check, parameters
 from kgnn.nn.encoder_files import EncoderPlan, SavedEncoder, open_encoder
 from kgnn.nn.gin import GIN
@@ -39,11 +39,11 @@ class Pretrained:
 
 
 @parameters
-class CanPretrain(NeuralClassifier):
+class CanPretrain(CommitteeClassifier):
     """A GIN whose layers can be pre-trained on graphs without labels, saved, and started from.
 
     A subclass writes `_pretrain`. An encoder of any such method will do for any other. See
-    `NeuralClassifier` for the other parameters.
+    `CommitteeClassifier` for the other parameters.
 
     Parameters
     ----------

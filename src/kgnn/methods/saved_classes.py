@@ -27,6 +27,7 @@ _PARTS = {
     "kgnn.nn.encoders": ("PygLayer",),
     "kgnn.nn.ensemble": ("EnsembleNetwork",),
     "kgnn.nn.infomax": ("Discriminator", "InfoMax"),
+    "kgnn.training.committee": ("Committee",),
     "kgnn.training.cotraining": ("CoTraining", "Round"),
     "kgnn.training.graph_network": ("GraphNetwork",),
     "kgnn.training.kernel_network": ("KernelNetwork",),

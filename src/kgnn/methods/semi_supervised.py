@@ -2,50 +2,77 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from torch import nn
+
+from kgnn.graphs.graph import GraphDataset
 from kgnn.methods.base import Task
-from kgnn.methods.neural import NeuralClassifier
+from kgnn.methods.neural import CommitteeClassifier
 from kgnn.methods.parameters import Count, NonNegative, Share, parameters
 from kgnn.training.graph_network import GraphNetwork
+from kgnn.training.loop import n_batches
+from kgnn.training.networks import Optimizing
 from kgnn.training.semi_supervised import SemiSupervisedNetwork, Term
 
 
 @parameters
-class SemiSupervisedClassifier(NeuralClassifier):
+class SemiSupervisedClassifier(CommitteeClassifier):
     """A GIN that learns from labeled and unlabeled graphs in the same steps.
 
-    A subclass writes `_term`. See `NeuralClassifier` for the other parameters.
+    A subclass writes `_term`. See `CommitteeClassifier` for the other parameters.
 
     Parameters
     ----------
-    weight : float
-        Of the term of unlabeled graphs against the loss of labeled ones; 0 leaves them out.
+    weight : float or tuple of float
+        Of the term of unlabeled graphs against the loss of labeled ones; 0 leaves them out. Of
+        several, the trainings of the committee take each in turn: VAL is too small to choose one.
     ramp_up : float
         Share of all steps over which the weight grows to its value.
     epochs : int
-        Passes over the unlabeled graphs.
+        Passes over the unlabeled graphs. The labeled ones, which are fewer, come round more often;
+        VAL judges after each pass over them.
     """
 
-    weight: NonNegative = 1.0
+    weight: NonNegative | tuple[NonNegative, ...] = 1.0
     # Paper silent: with the full weight from the start the first random predictions would stay.
     ramp_up: Share = 0.4
-    epochs: Count = 20
+    epochs: Count = 10
 
     def _term(self, task: Task) -> Term:
         """Return what is asked of unlabeled graphs."""
         raise NotImplementedError
 
-    def _full_weight(self) -> float:
-        """Return the weight of the term once it is fully in force; 0 leaves it out."""
-        return self.weight
+    def _weights(self) -> tuple[float, ...]:
+        """Return the weights of the term once it is fully in force; 0 leaves it out."""
+        return self.weight if isinstance(self.weight, tuple) else (self.weight,)
 
-    def _network(self, task: Task, *args: Any, **options: Any) -> GraphNetwork:
+    def _network(
+        self,
+        task: Task,
+        graphs: GraphDataset,
+        build: Callable[[int], nn.Module],
+        optimizing: Optimizing,
+        **options: Any,
+    ) -> GraphNetwork:
+        n_unlabeled = len(task.unlabeled) or len(task.labeled)
+        steps = self.epochs * n_batches(n_unlabeled, self.batch_size)
+        passes = math.ceil(steps / n_batches(len(task.labeled), self.batch_size))
         return SemiSupervisedNetwork(
-            *args,
+            graphs,
+            build,
+            replace(optimizing, epochs=passes),
             unlabeled=task.unlabeled,
             term=self._term(task),
-            weight=self._full_weight(),
+            weight=self._weights()[0],
             ramp_up=self.ramp_up,
             **options,
         )
+
+    def _before_member(self, number: int) -> None:
+        assert isinstance(self.gnn_, SemiSupervisedNetwork)
+        weights = self._weights()
+        self.gnn_.weight = weights[number % len(weights)]

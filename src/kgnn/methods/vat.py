@@ -46,7 +46,7 @@ class VAT(SemiSupervisedClassifier):
     (20, 2)
     """
 
-    weight: NonNegative = 1.0
+    weight: NonNegative | tuple[NonNegative, ...] = (0.3, 0.1, 1.0)
     eps: NonNegative = 1.0
     norm: Literal["graph", "rms"] = "graph"
     xi: NonNegative = 0.1

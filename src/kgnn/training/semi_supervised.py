@@ -1,8 +1,9 @@
 """Training on labeled graphs and, in the same steps, on a term of unlabeled ones.
 
-A step takes a batch of unlabeled graphs and a batch of labeled ones through the network together,
-so that BatchNorm sees both. An epoch is a pass over the unlabeled graphs; the labeled ones, which
-are fewer, come round again and again.
+A step takes a batch of labeled graphs and a batch of unlabeled ones through the network together,
+so that BatchNorm sees both. An epoch is a pass over the labeled graphs, as in supervised training,
+with which it shares all but the term; the unlabeled ones, which are more, go on where the epoch
+before has left off.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from kgnn.nn.augment import Augmentation
 from kgnn.nn.batch import Batch, GraphBatch, batch_of
 from kgnn.nn.losses import ramp
 from kgnn.nn.views import view_batch
+from kgnn.seeds import generator
 from kgnn.training.graph_network import GraphNetwork
 from kgnn.training.loop import batches, n_batches
 from kgnn.training.networks import Examples, Fitted, Objective
+
+_ENOUGH = 128  # graphs for the statistics of BatchNorm
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,7 @@ class SemiSupervisedNetwork(GraphNetwork):
     term : Term
     weight : float
         Of the term, once it is fully in force; with 0 unlabeled graphs are left out of the steps.
+        May be changed before each `fit`.
     ramp_up : float
         Share of all steps over which the weight grows.
     **options
@@ -129,6 +134,7 @@ class SemiSupervisedNetwork(GraphNetwork):
         super().__init__(graphs, *args, **options)
         self.graphs, self.unlabeled = graphs, unlabeled
         self.term, self.weight, self.ramp_up = term, weight, ramp_up
+        self.sample = generator(0, "statistics").permutation(unlabeled)
 
     def _objective(
         self, module: nn.Module, examples: Examples, fitted: Fitted, rng: np.random.Generator
@@ -137,9 +143,9 @@ class SemiSupervisedNetwork(GraphNetwork):
         return _WithTerm(self, module, examples, rng)
 
     def _settle(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
-        every = np.concatenate(
-            [examples.labeled, self.unlabeled] if self.weight else [examples.labeled]
-        )
+        # As in the steps: as many unlabeled graphs as labeled ones, though not too few to tell.
+        n_more = max(len(examples.labeled), _ENOUGH) if self.weight else 0
+        every = np.concatenate([examples.labeled, self.sample[:n_more]])
         for rows in np.array_split(every, max(1, len(every) // 256)):
             self._on_batch(module, rows, fitted)
 
@@ -155,17 +161,16 @@ class _WithTerm(Objective):
         rng: np.random.Generator,
     ) -> None:
         self.network, self.module, self.examples, self.rng = network, module, examples, rng
-        self.rows = network.unlabeled if len(network.unlabeled) else examples.labeled
-        plan = network.optimizing
+        self.rows, plan = examples.labeled, network.optimizing
         n_steps = plan.epochs * n_batches(len(self.rows), plan.batch_size)
         self.n_steps, self.ramp_length = 0, network.ramp_up * n_steps
-        self.labeled = endlessly(examples.labeled, plan.batch_size, rng)
+        others = network.unlabeled if len(network.unlabeled) else examples.labeled
+        self.unlabeled = endlessly(others, plan.batch_size, rng)
 
-    def __call__(self, rows: Ints) -> dict[str, Tensor]:
-        labeled = next(self.labeled)
+    def __call__(self, labeled: Ints) -> dict[str, Tensor]:
         weight = self.network.weight * ramp(self.n_steps, self.ramp_length)
         self.n_steps += 1
-        every = np.concatenate([labeled, rows]) if self.network.weight else labeled
+        every = np.concatenate([labeled, next(self.unlabeled)]) if self.network.weight else labeled
         batch = self.network.pool[every]
         logits = self.module(batch)
         targets = self.examples.targets[labeled]
