@@ -29,6 +29,7 @@ _LAYERS = (
     ("embeddings",),
     ("nn",),
     ("training",),
+    ("insight",),
     ("methods",),
     ("evaluation",),
     ("benchmark",),

@@ -23,6 +23,7 @@ NOT_METHODS = {
     "semi_supervised",
     "pretrained",
     "registry",
+    "held_out",
     "machines",
     "model_file",
     "saved_classes",

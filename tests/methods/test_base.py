@@ -5,8 +5,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
+from kgnn.evaluation.metrics import brier_score
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods import base
+from kgnn.methods.ldp import LDP
 from kgnn.methods.wl import WL
 
 FAST = {"iterations": (1,), "counts": ("raw",), "C": (1.0,)}
@@ -89,3 +91,72 @@ def test_validation_labels_in_another_form_are_refused():
     graphs = cycles_and_trees(40)  # whose classes have names
     with pytest.raises(GraphDataError, match="0 is not among \\['cycle', 'tree'\\]"):
         WL(**FAST).fit(graphs[:30], validation=(graphs[30:], graphs.targets[30:]))
+
+
+# What is promised
+
+
+def overconfident(n=120):
+    """Graphs whose labels are partly wrong, so that no honest model is sure."""
+    graphs = planted_motifs(n)
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(n) < 0.25, 1 - graphs.targets, graphs.targets)
+    return graphs, labels
+
+
+def test_cross_fitting_calibrates_without_validation_graphs():
+    graphs, labels = overconfident()
+    bold = LDP(trees=30).fit(graphs[:80], labels[:80])
+    honest = LDP(trees=30, cross_fit=4).fit(graphs[:80], labels[:80])
+    assert bold.held_out_ is None
+    assert len(honest.held_out_.targets) == 80
+    assert honest.sharpness_ < 1
+    assert (honest.predict(graphs) == bold.predict(graphs)).all()
+    scores = [brier_score(labels[80:], m.predict_proba(graphs[80:])) for m in (bold, honest)]
+    assert scores[1] < scores[0]
+
+
+def test_a_held_out_graph_was_not_taught():
+    # Had a label been taught, a forest of full depth would repeat it.
+    graphs, labels = overconfident()
+    held = LDP(trees=30, cross_fit=4).fit(graphs[:80], labels[:80]).held_out_
+    assert (held.proba.argmax(axis=1) == labels[:80]).mean() < 0.85
+
+
+def test_validation_graphs_are_what_is_held_out():
+    graphs = planted_motifs(60)
+    model = LDP(trees=20, cross_fit=3)
+    model.fit(graphs[:40], graphs.targets[:40], validation=(graphs[40:], graphs.targets[40:]))
+    assert (model.held_out_.proba == model.predict_proba(graphs[40:])).all()
+    assert model.held_out_.targets.tolist() == graphs.targets[40:].tolist()
+
+
+def test_sets_of_labels_are_as_good_as_promised():
+    graphs, labels = overconfident(600)
+    names = np.array(["no", "yes"])[labels]
+    model = LDP(trees=30, cross_fit=4).fit(graphs[:200], names[:200])
+    sets = model.predict_sets(graphs[200:], error=0.1)
+    missing = np.mean([name not in each for name, each in zip(names[200:], sets, strict=True)])
+    assert missing < 0.15
+    assert {len(each) for each in sets} == {1, 2}
+    best = model.predict(graphs[200:]).tolist()
+    assert [each[0] for each in sets] == best
+
+
+def test_sets_need_graphs_that_were_held_out():
+    graphs = planted_motifs(30)
+    with pytest.raises(ParameterError, match="cross_fit=5"):
+        LDP(trees=5).fit(graphs).predict_sets(graphs)
+
+
+def test_one_label_of_a_class_is_too_few_to_cross_fit():
+    graphs = planted_motifs(12)
+    labels = [graphs.targets[0], graphs.targets[1], *[-1] * 10]
+    assert LDP(trees=5, cross_fit=5).fit(graphs, labels).held_out_ is None
+
+
+def test_a_model_knows_what_it_has_not_seen():
+    model = LDP(trees=5).fit(planted_motifs(40))
+    usual, strange = model.novelty(planted_motifs(1, seed=3)), model.novelty(cycles_and_trees(1))
+    assert not usual[0].is_novel
+    assert strange[0].is_novel

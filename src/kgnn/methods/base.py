@@ -12,19 +12,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
-from kgnn.methods.parameters import check, parameters
+from kgnn.insight.conformal import label_sets, threshold
+from kgnn.insight.novelty import Familiar, Novelty
+from kgnn.methods.held_out import HeldOut, cross_fitted
+from kgnn.methods.parameters import CountOrZero, check, parameters
 from kgnn.progress import track
+from kgnn.training.calibration import calibrate
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 UNLABELED = -1
+TINY = 1e-12  # probability, where a logarithm is needed
 _NODES_AT_ONCE = 1 << 19
 Graphs = GraphDataset | Sequence[Any]
 
@@ -72,6 +78,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     ----------
     random_state : int
         Seed of everything random in `fit`; the same seed gives the same model, bit for bit.
+    cross_fit : int
+        Where there are no validation graphs, fit so many times more, each time without a part of
+        the labels, to calibrate the probabilities and to know what `predict_sets` can promise. 0
+        does without.
 
     Attributes
     ----------
@@ -79,6 +89,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         Labels in the order of the columns of `predict_proba`.
     labeled_graphs_ : GraphDataset
         The graphs that had a label, with their classes as targets.
+    held_out_ : HeldOut or None
+        Probabilities of graphs whose labels were not trained on: of VAL, or by ``cross_fit``.
+    sharpness_ : float
+        Calibrates the probabilities where ``cross_fit`` has shown that they are too bold or shy.
+    familiar_ : Familiar
+        What the training graphs look like, so that others can be told from them.
     fitted_on_ : dict
         What there was to learn from: name, numbers of graphs, classes.
     interrupted_ : bool
@@ -86,6 +102,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     """
 
     random_state: int = 0
+    cross_fit: CountOrZero = 0
 
     # Attributes that are there to be looked at, and not needed to predict.
     _not_saved: ClassVar[tuple[str, ...]] = ()
@@ -125,7 +142,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             validation=None if validation is None else self._validation(*validation),
             seed=self.random_state,
         )
-        self.interrupted_ = False
+        self.interrupted_, self.sharpness_ = False, 1.0
+        self.held_out_: HeldOut | None = None
         self._remember(task, graphs.name)
         if task.n_classes > 1:
             self._fit_until_stopped(task)
@@ -136,12 +154,27 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 KgnnWarning,
                 stacklevel=2,
             )
+        if task.n_classes > 1 and not self.interrupted_:
+            self._learn_what_to_promise(task)
         return self
+
+    def _learn_what_to_promise(self, task: Task) -> None:
+        """Keep what the model says of graphs whose labels it has not been taught."""
+        if task.validation is not None:
+            graphs, targets = task.validation
+            self.held_out_ = HeldOut(self.predict_proba(graphs), targets)
+        elif self.cross_fit > 1:
+            self.held_out_ = cross_fitted(self, task, self.cross_fit)
+        if task.validation is None and self.held_out_ is not None:
+            scores = np.log(np.maximum(self.held_out_.proba, TINY))
+            self.sharpness_ = calibrate(scores, self.held_out_.targets).sharpness
+            self.held_out_ = replace(self.held_out_, proba=self._sharpened(self.held_out_.proba))
 
     def _remember(self, task: Task, name: str) -> None:
         names = tuple(map(str, self.classes_.tolist()))
         labeled = replace(task.graphs[task.labeled], class_names=names)
         self.labeled_graphs_ = labeled.with_targets(task.targets[task.labeled])
+        self.familiar_ = Familiar.of(task.graphs)
         self.fitted_on_ = {
             "name": name,
             "labeled": len(task.labeled),
@@ -172,7 +205,39 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) == 1 or len(graphs) == 0:
             return np.ones((len(graphs), len(self.classes_)))
         runs = track(_runs(graphs), "predicting")
-        return np.concatenate([self._predict_proba(_hidden(graphs[run])) for run in runs])
+        proba = [self._predict_proba(_hidden(graphs[run])) for run in runs]
+        return self._sharpened(np.concatenate(proba))
+
+    def _sharpened(self, proba: Floats) -> Floats:
+        if self.sharpness_ == 1.0:
+            return proba
+        return np.asarray(softmax(self.sharpness_ * np.log(np.maximum(proba, TINY)), axis=1))
+
+    def predict_sets(self, X: Graphs, *, error: float = 0.1) -> list[list[Any]]:
+        """Return for each graph the labels that it may have, most probable first.
+
+        On average over graphs like those held out, the true label is missing in at most a share
+        of ``error``. Needs validation graphs, or ``cross_fit``.
+        """
+        proba = self.predict_proba(X)
+        if len(self.classes_) > 1 and self.held_out_ is None:
+            raise ParameterError(
+                "Sets of labels need graphs that were held out of training: fit with validation=…, "
+                "or with cross_fit=5."
+            )
+        least = 0.0
+        if self.held_out_ is not None:
+            least = threshold(self.held_out_.proba, self.held_out_.targets, error)
+        order = np.argsort(-proba, axis=1, kind="stable")
+        return [
+            [self.classes_.tolist()[column] for column in row if chosen[column]]
+            for row, chosen in zip(order.tolist(), label_sets(proba, least), strict=True)
+        ]
+
+    def novelty(self, X: Graphs) -> list[Novelty]:
+        """Return for each graph how unlike the training graphs it is, and in what."""
+        check_is_fitted(self, "classes_")
+        return self.familiar_.compare(as_dataset(X))
 
     def predict(self, X: Graphs) -> NDArray[Any]:
         """Return the most probable label of each graph."""

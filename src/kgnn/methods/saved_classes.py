@@ -18,6 +18,8 @@ _PARTS = {
     "kgnn.embeddings.graph2vec": ("Graph2Vec",),
     "kgnn.embeddings.sub2vec": ("Sub2Vec",),
     "kgnn.embeddings.paragraph_vectors": ("ParagraphVectors",),
+    "kgnn.insight.novelty": ("Familiar",),
+    "kgnn.methods.held_out": ("HeldOut",),
     "kgnn.methods.featurized": ("Member", "SupportKernel"),
     "kgnn.methods.machines": ("Forest", "Machine"),
     "kgnn.nn.node_features": ("NodeFeatures",),

@@ -20,7 +20,6 @@ from kgnn.graphs.joining import concatenate
 from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.base import UNLABELED, GraphClassifier
-from kgnn.methods.model_file import open_model
 
 Check = Callable[[GraphClassifier], None]
 
@@ -63,6 +62,8 @@ def gives_probabilities(method: GraphClassifier) -> None:
 
 def same_seed_same_bits(method: GraphClassifier) -> None:
     """Two fits with one seed are equal to the last bit."""
+    from kgnn.methods.model_file import open_model
+
     graphs, labels, new = _task()
     first, second = (_fitted(method, graphs, labels).predict_proba(new) for _ in range(2))
     assert (first == second).all(), "two fits with the same random_state differ"
@@ -208,6 +209,8 @@ def keeps_the_scikit_learn_contract(method: GraphClassifier) -> None:
 
 def is_the_same_after_saving(method: GraphClassifier) -> None:
     """A model that is saved and opened again gives the same probabilities, to the last bit."""
+    from kgnn.methods.model_file import open_model
+
     graphs, labels, new = _task()
     model = _fitted(method, graphs, labels)
     with tempfile.TemporaryDirectory() as folder:
