@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -113,3 +115,27 @@ def test_results_are_percentages_of_the_right_graphs():
     assert summary["mean"] == pytest.approx(np.mean([r.accuracy for r in results]))
     assert summary["std"] == pytest.approx(np.std([r.accuracy for r in results], ddof=1))
     assert summary["peak_mib"] > 10
+
+
+def test_test_graphs_with_a_copy_in_training_are_counted_apart():
+    graphs = planted_motifs(60, n_nodes=12)
+    split = make_split(graphs)
+    twice = graphs[np.concatenate([np.arange(60), split.labeled[:4]])]
+    copies = np.arange(60, 64)
+    wider = replace(split, test=np.concatenate([split.test, copies]), dataset=twice.fingerprint)
+    result = evaluate_split(make("ldp", trees=30), twice, wider)
+    plain = evaluate_split(make("ldp", trees=30), graphs, split)
+    assert result.test == plain.test + 4
+    assert result.without_twins == plain.test
+    assert result.accuracy_without_twins == pytest.approx(plain.accuracy)
+    # A forest of full depth repeats the labels that it was taught.
+    assert result.accuracy > plain.accuracy
+
+
+def test_promises_and_probabilities_are_judged():
+    graphs = planted_motifs(300, n_nodes=12)
+    result = evaluate_split(make("ldp", trees=30), graphs, make_split(graphs))
+    assert 0 <= result.brier <= 2
+    assert 0 <= result.calibration_error <= 1
+    assert result.coverage > 75
+    assert 1 <= result.set_size <= 2

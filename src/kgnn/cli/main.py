@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kgnn import __version__
-from kgnn.cli import bench, datasets, demo, methods, pretrain, run, similar
+from kgnn.cli import bench, datasets, demo, methods, pretrain, report, run, similar
 from kgnn.cli.show import err
 from kgnn.errors import KgnnError, MissingExtraError, ParameterError, UnknownNameError
 
@@ -25,6 +25,7 @@ app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
 app.command("run")(run.run)
 app.command("bench")(bench.bench)
+app.command("report")(report.report)
 app.command("pretrain")(pretrain.pretrain)
 app.command("similar")(similar.similar)
 app.command("demo")(demo.demo)

@@ -33,8 +33,8 @@ def find_cases(
     Returns
     -------
     list of dict
-        Of each graph: its row, class, edges, the probabilities of both networks, and the labeled
-        graphs that q_φ attends to most at its first hop, with their weights.
+        Of each graph: its row, class, edges, the probabilities of both networks by class, and the
+        labeled graphs that q_φ attends to most at its first hop, with their weights.
     """
     from kgnn.methods.kgnn import KGNN
 
@@ -53,6 +53,7 @@ def find_cases(
     return [
         {
             **_told(graphs, int(split.unlabeled[row])),
+            "classes": [graphs.class_names[column] for column in method.classes_.tolist()],
             "gnn": p[row].round(4).tolist(),
             "memory": q[row].round(4).tolist(),
             "attended": [

@@ -14,11 +14,14 @@ from kgnn.evaluation.metrics import accuracy, brier_score, calibration_error, me
 from kgnn.evaluation.splits import Split, make_split
 from kgnn.evaluation.twins import has_twin
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.insight.conformal import label_sets, threshold
 from kgnn.methods.base import UNLABELED, GraphClassifier
 from kgnn.training.cotraining import CoTraining
 
 # A seed to a method that has not been fitted.
 Builder = Callable[[int], GraphClassifier]
+# That sets of labels promise.
+_ERROR = 0.1
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,12 @@ class SplitResult:
         How many these are.
     brier, calibration_error : float
         Of the probabilities on TEST; see `kgnn.evaluation.metrics`.
+    coverage : float or None
+        How many TEST graphs have their true label in the set that promises an error of 10 %, in
+        percent; see `kgnn.insight.conformal`. VAL, which it is set up on, has also made the
+        method's choices.
+    set_size : float or None
+        Mean number of labels in these sets.
     labeled, unlabeled, validation, test : int
         Numbers of graphs.
     seconds, cpu_seconds : float
@@ -55,6 +64,8 @@ class SplitResult:
     without_twins: int
     brier: float
     calibration_error: float
+    coverage: float | None
+    set_size: float | None
     labeled: int
     unlabeled: int
     validation: int
@@ -120,6 +131,7 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
         without_twins=int(alone.sum()),
         brier=brier_score(truth, proba),
         calibration_error=calibration_error(truth, proba),
+        **_promised(method, proba, truth),
         labeled=len(split.labeled),
         unlabeled=len(split.unlabeled),
         validation=len(split.validation),
@@ -129,6 +141,16 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
         rounds=_rounds(method, dataset.targets[rows]),
         curves=_curves(method),
     )
+
+
+def _promised(method: GraphClassifier, proba: Floats, truth: Ints) -> dict[str, Any]:
+    """Say whether sets of labels hold the true one as often as promised."""
+    held = method.held_out_
+    if held is None:
+        return {"coverage": None, "set_size": None}
+    sets = label_sets(proba, threshold(held.proba, held.targets, _ERROR))
+    covered = sets[np.arange(len(truth)), truth]
+    return {"coverage": 100 * float(covered.mean()), "set_size": float(sets.sum(axis=1).mean())}
 
 
 def _for_all_classes(proba: Floats, classes: Ints, n_classes: int) -> Floats:

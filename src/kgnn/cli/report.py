@@ -1,0 +1,101 @@
+"""``kgnn report``: records of benchmarks as a page, tables or figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgnn.cli.show import err, progress_bars
+from kgnn.errors import ParameterError
+
+if TYPE_CHECKING:
+    from kgnn.benchmark.record import Record
+
+# What each format is written to, unless another place is named.
+_PLACES = {
+    "html": "report.html",
+    "markdown": "report.md",
+    "latex": "report.tex",
+    "csv": "report.csv",
+    "png": "figures",
+}
+
+
+def report(
+    stores: Annotated[list[Path], typer.Argument(help="Folders of records, read together.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file; for png, a folder.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(_PLACES)}.")] = "html",
+    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+) -> None:
+    """Make one page of all records in STORES, or tables and figures for papers."""
+    if form not in _PLACES:
+        raise ParameterError(f"--format must be one of {', '.join(_PLACES)}, got '{form}'.")
+    place = output or Path(_PLACES[form])
+    with progress_bars():
+        records = _read(stores)
+        if form == "png":
+            told = _write_figures(records, place)
+        else:
+            told = _write_text(_text(form, records, title), place)
+    err().print(f"{told}, made of {len(records):,} records.", highlight=False, soft_wrap=True)
+
+
+def _read(stores: list[Path]) -> list[Record]:
+    from kgnn.benchmark.store import Store
+
+    # Stores may overlap: one may be a copy of a part of another.
+    records = {record.cell.key: record for store in stores for record in Store(store)}
+    if not records:
+        where = " and ".join(map(str, stores))
+        raise ParameterError(
+            f"There are no records in {where}. Make some with: kgnn bench quick -o {stores[0]}"
+        )
+    return list(records.values())
+
+
+def _text(form: str, records: list[Record], title: str | None) -> str:
+    from kgnn.reports.latex import latex_document
+    from kgnn.reports.page import TITLE, build_page
+    from kgnn.reports.records_csv import records_csv
+    from kgnn.reports.report_tables import report_tables
+    from kgnn.reports.results import Results
+    from kgnn.reports.summary_markdown import summary_markdown
+
+    if form == "html":
+        return build_page(records, title or TITLE)
+    if form == "csv":
+        return records_csv(records)
+    if form == "latex":
+        return latex_document(report_tables(Results(records)))
+    return summary_markdown(Results(records))
+
+
+def _write_text(text: str, path: Path) -> str:
+    from kgnn.files import write_text
+
+    if path.is_dir():
+        raise ParameterError(f"{path} is a folder; name a file, such as {path / 'report.html'}.")
+    write_text(path, text)
+    return f"{path}, {_size(path.stat().st_size)}"
+
+
+def _write_figures(records: list[Record], folder: Path) -> str:
+    from kgnn.reports.case_study import case_figure
+    from kgnn.reports.figures import all_figures
+    from kgnn.reports.png import write_pngs
+    from kgnn.reports.results import Results
+
+    if folder.is_file():
+        raise ParameterError(f"{folder} is a file; figures are written into a folder.")
+    figures = [*all_figures(Results(records)), case_figure(records)]
+    written = write_pngs(figures, folder)
+    return f"{len(written)} figures in {folder}"
+
+
+def _size(n_bytes: int) -> str:
+    """Write a size for people: ``183 KiB``, ``1.4 MiB``."""
+    return f"{n_bytes / 1024:.0f} KiB" if n_bytes < 1 << 20 else f"{n_bytes / (1 << 20):.1f} MiB"

@@ -1,0 +1,70 @@
+"""How each number was made, as data for the page: everything once, cells refer to it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kgnn.benchmark.record import Record
+from kgnn.reports.paper import dataset_title, method_title
+from kgnn.reports.results import Group, Results
+
+_NUMBERS = ("accuracy", "validation_accuracy", "accuracy_without_twins", "cpu_seconds", "peak_mib")
+_SIZES = ("labeled", "unlabeled", "validation", "test")
+
+
+class Details:
+    """Groups of records as they are told in the page.
+
+    Parameters
+    ----------
+    results : Results
+    """
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._positions = {id(group): i for i, group in enumerate(results.groups)}
+        self._shared: dict[str, int] = {}
+
+    def position(self, method: str, dataset: str, protocol: str, labels: float) -> int | None:
+        """Return where the data has a group on these terms, with all parameters as usual."""
+        group = self._results.find(method, dataset, protocol=protocol, labels=labels)
+        return self._positions[id(group)] if group else None
+
+    def data(self) -> dict[str, Any]:
+        """Return plain values; what many records have in common is kept once, in ``shared``."""
+        groups = [self._told(group) for group in self._results.groups]
+        return {"groups": groups, "shared": [json.loads(text) for text in self._shared]}
+
+    def _told(self, group: Group) -> dict[str, Any]:
+        first = group.records[0]
+        every = {k: v for k, v in first.all_parameters.items() if k != "random_state"}
+        return {
+            "title": f"{method_title(group.method)} on {dataset_title(group.dataset)}",
+            "protocol": group.protocol,
+            "labels": group.labels,
+            "mean": _rounded(group.mean),
+            "std": _rounded(group.std),
+            "interval": _rounded(group.interval),
+            "sizes": [first.result.get(name) for name in _SIZES],
+            "parameters": group.parameters,
+            "all_parameters": self._share(every),
+            "splits": [self._split(record) for record in group.records],
+        }
+
+    def _split(self, record: Record) -> list[Any]:
+        return [
+            record.cell.seed,
+            *(_rounded(record.result.get(name)) for name in _NUMBERS),
+            record.finished,
+            record.cell.command,
+            self._share(record.versions),
+            self._share(record.machine),
+        ]
+
+    def _share(self, values: dict[str, Any]) -> int:
+        return self._shared.setdefault(json.dumps(values), len(self._shared))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 2)

@@ -1,0 +1,62 @@
+"""Every record as a row of one long table, for spreadsheets and data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from kgnn.benchmark.record import Record
+
+_CELL = ("dataset", "method", "protocol", "labels", "seed", "parameters", "revision", "fingerprint")
+_NUMBERS = (
+    *("accuracy", "validation_accuracy", "accuracy_without_twins", "without_twins"),
+    *("brier", "calibration_error", "labeled", "unlabeled", "validation", "test"),
+    *("seconds", "cpu_seconds", "peak_mib"),
+)
+# Loss curves and cases stay in the records: they are no numbers of a row.
+COLUMNS = (
+    *("key", *_CELL, "outcome", "reason", *_NUMBERS, "rounds"),
+    *("versions", "machine", "finished"),
+)
+
+
+def records_csv(records: Iterable[Record]) -> str:
+    r"""Return a table with a row for each record, done or not, under the names in ``COLUMNS``.
+
+    What there is none of is empty; what has parts, such as parameters, is JSON.
+
+    Examples
+    --------
+    >>> from kgnn.benchmark.cell import Cell
+    >>> text = records_csv([Record(Cell("DD", "a3", "wl"), "failed", reason='no "memory", sorry')])
+    >>> text.splitlines()[1].split(",0.1,")[0].split(",", 1)[1]
+    'DD,wl,fair'
+    """
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(_row, records))
+    return buffer.getvalue()
+
+
+def _row(record: Record) -> dict[str, Any]:
+    cell = {name: getattr(record.cell, name) for name in _CELL}
+    return {
+        "key": record.cell.key,
+        **cell,
+        "parameters": _json(record.cell.parameters),
+        "outcome": record.outcome,
+        "reason": record.reason,
+        **{name: record.result.get(name) for name in _NUMBERS},
+        "rounds": len(record.result["rounds"]) if "rounds" in record.result else None,
+        "versions": _json(record.versions),
+        "machine": _json(record.machine),
+        "finished": record.finished,
+    }
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""

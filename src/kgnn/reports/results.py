@@ -1,0 +1,181 @@
+"""Records put in order: what was run on the same terms belongs together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from scipy.stats import t as student_t
+
+from kgnn.benchmark.cell import Cell
+from kgnn.benchmark.record import Record
+from kgnn.evaluation.metrics import mean_and_std
+from kgnn.graphs.catalog import ENTRIES
+from kgnn.methods.registry import entries
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Group:
+    """One method on one dataset on the same terms, over several splits.
+
+    Attributes
+    ----------
+    method, dataset, protocol : str
+    labels : float
+    parameters : dict
+        Those that differ from the method's defaults.
+    records : tuple of Record
+        All done, ordered by seed.
+    """
+
+    method: str
+    dataset: str
+    protocol: str
+    labels: float
+    parameters: dict[str, Any]
+    records: tuple[Record, ...] = field(repr=False)
+
+    @property
+    def seeds(self) -> list[int]:
+        """Splits that there are."""
+        return [record.cell.seed for record in self.records]
+
+    def values(self, name: str) -> list[float]:
+        """Return a number of each split, such as ``cpu_seconds``; those that have none are out."""
+        found = (record.result.get(name) for record in self.records)
+        return [float(value) for value in found if value is not None]
+
+    @cached_property
+    def mean(self) -> float:
+        """Accuracy in percent."""
+        return mean_and_std(self.values("accuracy"))[0]
+
+    @cached_property
+    def std(self) -> float:
+        """Standard deviation over splits."""
+        return mean_and_std(self.values("accuracy"))[1]
+
+    @cached_property
+    def interval(self) -> float:
+        """Half the width of the 95 % interval of the mean; 0 for a single split.
+
+        Test sets of different splits overlap, so the true interval is somewhat wider.
+        """
+        n = len(self.records)
+        if n < 2:
+            return 0.0
+        return float(student_t.ppf((1 + _CONFIDENCE) / 2, n - 1) * self.std / n**0.5)
+
+
+class Results:
+    """All groups of a store.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        Those that are not done are kept apart, in ``unfinished``.
+
+    Attributes
+    ----------
+    groups : list of Group
+    unfinished : list of Record
+        Declined and failed ones.
+    """
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.unfinished: list[Record] = []
+        kept = _newest_revision(list(records))
+        names = _dataset_names(record.cell for record in kept)
+        found: dict[str, dict[int, Record]] = {}
+        for record in kept:
+            if record.outcome != "done":
+                self.unfinished.append(record)
+                continue
+            cell = record.cell
+            dataset = names[cell.fingerprint]
+            terms = (cell.method, dataset, cell.protocol, cell.labels, cell.parameters)
+            # A cell that was run for its cases has the same accuracy as one that was not.
+            found.setdefault(json.dumps(terms, sort_keys=True), {}).setdefault(cell.seed, record)
+        self.groups = [_group(json.loads(terms), by_seed) for terms, by_seed in found.items()]
+
+    def find(
+        self,
+        method: str,
+        dataset: str,
+        *,
+        protocol: str = "fair",
+        labels: float = 0.1,
+        parameters: dict[str, Any] | None = None,
+    ) -> Group | None:
+        """Return the group on these terms, if there is one."""
+        wanted = (method, dataset, protocol, labels, parameters or {})
+        for group in self.groups:
+            if (
+                group.method,
+                group.dataset,
+                group.protocol,
+                group.labels,
+                group.parameters,
+            ) == wanted:
+                return group
+        return None
+
+    @property
+    def datasets(self) -> list[str]:
+        """Datasets that there are, ordered as in the paper, others after them."""
+        there = {group.dataset for group in self.groups}
+        known = [name for name in PAPER_DATASETS if name in there]
+        return known + sorted(there - set(known))
+
+    @property
+    def methods(self) -> list[str]:
+        """Methods that there are, ordered as they are listed."""
+        there = {group.method for group in self.groups}
+        known = [name for name in entries() if name in there]
+        return known + sorted(there - set(known))
+
+
+PAPER_DATASETS = (
+    "PROTEINS",
+    "DD",
+    "IMDB-BINARY",
+    "IMDB-MULTI",
+    "REDDIT-BINARY",
+    "REDDIT-MULTI-5K",
+    "COLLAB",
+)
+
+
+def _group(terms: list[Any], by_seed: Mapping[int, Record]) -> Group:
+    method, dataset, protocol, labels, parameters = terms
+    in_order = tuple(by_seed[seed] for seed in sorted(by_seed))
+    return Group(method, dataset, protocol, labels, parameters, in_order)
+
+
+def _dataset_names(cells: Iterable[Cell]) -> dict[str, str]:
+    """Give each content one name: that of the catalog, or the one it was first run by.
+
+    Another content that was run by the same name, such as a file that has changed, is another
+    dataset.
+    """
+    names = {entry.fingerprint: entry.name for entry in ENTRIES}
+    for cell in cells:
+        if cell.fingerprint not in names:
+            is_taken = cell.dataset in names.values()
+            mark = f" ({cell.fingerprint[:6]})" if is_taken else ""
+            names[cell.fingerprint] = f"{cell.dataset}{mark}"
+    return names
+
+
+def _newest_revision(records: Sequence[Record]) -> list[Record]:
+    """Leave out what an older version of a method gave, where the store has a newer one."""
+    newest: dict[str, int] = {}
+    for record in records:
+        cell = record.cell
+        newest[cell.method] = max(cell.revision, newest.get(cell.method, 0))
+    return [record for record in records if record.cell.revision == newest[record.cell.method]]

@@ -1,0 +1,59 @@
+"""The page of results, ``docs/results.md``: sentences, tables, and how they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kgnn.reports.headline import headline, headline_table
+from kgnn.reports.markdown import code, escape_markdown, table_markdown
+from kgnn.reports.provenance import how_it_was_made, what_is_missing
+from kgnn.reports.report_tables import main_methods, report_tables, table_datasets
+from kgnn.reports.results import Results
+from kgnn.reports.table_data import Table
+
+COMMANDS = "kgnn bench table2 --output results\nkgnn bench table3 --output results"
+
+
+def summary_markdown(results: Results, commands: str = COMMANDS) -> str:
+    """Return the whole page.
+
+    Parameters
+    ----------
+    results : Results
+    commands : str
+        Those that make the records and the page, one a line.
+    """
+    parts = [
+        "# Results",
+        readme_markdown(results),
+        *map(_section, report_tables(results)),
+        "## What is missing",
+        _bullets(what_is_missing(results)) or "Nothing.",
+        "## How it was made",
+        code(commands),
+        _bullets(how_it_was_made(results)),
+        _single_run(results),
+    ]
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def readme_markdown(results: Results) -> str:
+    """Return the short version: where KGNN stands, in sentences and a table."""
+    methods, datasets = main_methods(results), table_datasets(results)
+    table = headline_table(results, methods, datasets)
+    sentences = _bullets(headline(results, methods, datasets))
+    return sentences if table.is_empty else f"{sentences}\n\n{table_markdown(table)}"
+
+
+def _bullets(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences)
+
+
+def _section(table: Table) -> str:
+    return f"## {escape_markdown(table.title)}\n\n{table_markdown(table)}"
+
+
+def _single_run(results: Results) -> str:
+    if not results.groups:
+        return ""
+    return f"A single run, such as the first:\n\n{code(results.groups[0].records[0].cell.command)}"

@@ -1,0 +1,37 @@
+import json
+
+from kgnn.reports.details import Details
+from kgnn.reports.results import Results
+from tests.reports.stores import records
+
+
+def test_every_split_is_told_with_its_command():
+    results = Results(records(["kgnn", "wl"], ["DD"], range(3)))
+    data = Details(results).data()
+    first = data["groups"][0]
+    assert [split[0] for split in first["splits"]] == [0, 1, 2]
+    for record, split in zip(results.groups[0].records, first["splits"], strict=True):
+        assert split[1] == round(record.result["accuracy"], 2)
+        assert record.cell.command in split
+        assert data["shared"][split[-2]] == record.versions
+        assert data["shared"][split[-1]] == record.machine
+
+
+def test_positions_tell_protocols_apart():
+    there = records(["kgnn"], ["DD"], [0]) + records(["kgnn"], ["DD"], [0], protocol="paper")
+    details = Details(Results(there))
+    at = details.position("kgnn", "DD", "paper", 0.1)
+    assert details.data()["groups"][at]["protocol"] == "paper"
+    assert details.position("wl", "DD", "fair", 0.1) is None
+
+
+def test_what_records_share_is_kept_once():
+    few = Details(Results(records(["kgnn"], ["DD"], range(2)))).data()
+    many = Details(Results(records(["kgnn"], ["DD", "PROTEINS"], range(50)))).data()
+    assert len(many["shared"]) == len(few["shared"])
+    assert len(json.dumps(many)) < 300 * 100
+
+
+def test_seeds_do_not_make_parameters_differ():
+    data = Details(Results(records(["kgnn"], ["DD"], range(2)))).data()
+    assert "random_state" not in json.dumps(data)

@@ -1,0 +1,106 @@
+import pytest
+
+from kgnn.reports.headline import headline, headline_table, standings
+from kgnn.reports.results import Results
+from tests.reports.stores import records
+
+WOBBLE = (-1.0, 0.5, 1.0, -0.5, 0.0)
+
+
+def results(means, seeds=range(5), spread=1.0):
+    """Records with the given means by dataset and method, and small differences of their own."""
+    made = []
+    for dataset, by_method in means.items():
+        for turn, (method, mean) in enumerate(by_method.items()):
+            noise = [spread * WOBBLE[s] + 0.2 * WOBBLE[(s + turn) % 5] for s in range(5)]
+            made += records(
+                [method], [dataset], seeds, accuracy=lambda m, d, s, a=mean, b=noise: a + b[s]
+            )
+    return Results(made)
+
+
+def told(means, methods=("wl", "sp", "kgnn"), **how):
+    return headline(results(means, **how), methods, list(means))
+
+
+def test_where_kgnn_is_first_is_said():
+    sentences = told(
+        {"PROTEINS": {"wl": 65, "sp": 73.9, "kgnn": 73.2}, "DD": {"wl": 65, "sp": 60, "kgnn": 70}}
+    )
+    assert sentences[0] == "KGNN is first of 3 methods on 1 of 2 datasets: DD."
+
+
+def test_a_method_above_is_named_with_both_numbers():
+    means = {"PROTEINS": {"wl": 65, "sp": 73.3, "kgnn": 73.2}}
+    assert "On PROTEINS, SP is above it (73.3 against 73.2), not significantly." in told(means)
+    means = {"PROTEINS": {"wl": 65, "sp": 79, "kgnn": 73.2}}
+    assert "On PROTEINS, SP is above it (79.0 against 73.2), significantly." in told(means)
+
+
+def test_several_above_are_listed_best_first():
+    means = {"PROTEINS": {"wl": 74, "sp": 79, "gk": 73.3, "kgnn": 73.2}}
+    sentences = told(means, ("wl", "sp", "gk", "kgnn"))
+    assert (
+        "On PROTEINS, SP (79.0), WL (74.0) and GK (73.3) are above it (73.2), "
+        "significantly so SP and WL."
+    ) in sentences
+
+
+def test_two_splits_are_not_called_a_test():
+    means = {"PROTEINS": {"sp": 79, "kgnn": 73.2}}
+    sentences = told(means, seeds=range(2))
+    assert "; there are too few splits for a test." in sentences[1]
+    assert not any("comparisons" in sentence for sentence in sentences)
+
+
+def test_numbers_that_are_printed_alike_are_level():
+    [standing] = standings(results({"DD": {"wl": 70.04, "kgnn": 70.0}}), ["wl", "kgnn"], ["DD"])
+    assert standing.is_first
+    assert [group.method for group in standing.first] == ["wl", "kgnn"]
+
+
+def test_the_interval_tells_who_is_near():
+    near = {"PROTEINS": {"sp": 73.9, "kgnn": 73.2}}
+    sentence = "On PROTEINS the first is within the 95 % interval of its mean."
+    assert sentence in told(near)
+    assert sentence not in told(near, spread=0.1)
+
+
+def test_ranks_and_comparisons_are_counted():
+    means = {d: {"wl": 65, "sp": 60, "kgnn": 70} for d in ("PROTEINS", "DD")}
+    sentences = told(means)
+    assert (
+        "Its average rank over 2 datasets is 1.0, the best of 3; next is WL with 2.0."
+        in (sentences[1])
+    )
+    assert (
+        "In 4 comparisons with one method on one dataset it is significantly better 4 times and "
+        "significantly worse 0 times."
+    ) in sentences
+
+
+def test_another_best_rank_is_named():
+    means = {d: {"wl": 75, "kgnn": 70} for d in ("PROTEINS", "DD")}
+    assert any("number 2 of 2; the best is WL with 1.0." in s for s in told(means))
+
+
+def test_ours_is_held_against_the_paper():
+    means = {"PROTEINS": {"kgnn": 71.9}, "DD": {"kgnn": 68.5}}  # printed: 70.9 and 70.5
+    assert told(means)[-1] == (
+        "Against the numbers that the paper printed for it, ours are −0.5 points on average over "
+        "2 datasets, from −2.0 on DD to +1.0 on PROTEINS."
+    )
+
+
+@pytest.mark.parametrize("means", [{}, {"DD": {"wl": 70}}])
+def test_without_kgnn_there_is_nothing_to_say(means):
+    assert told(means) == ["There are no records of KGNN with 10 % of all graphs labeled."]
+
+
+def test_the_short_table_has_a_row_for_each_dataset():
+    made = results({"DD": {"sp": 75, "kgnn": 70}, "own": {"sp": 60, "kgnn": 70}})
+    table = headline_table(made, ["sp", "kgnn"], ["DD", "own"])
+    assert [row[0].text for row in table.rows] == ["DD", "own"]
+    assert [row[2].text for row in table.rows] == ["70.5 ± 0.6", ""]
+    assert [row[3].text.split(",")[0] for row in table.rows] == ["SP", "KGNN"]
+    assert [row[1].is_best for row in table.rows] == [False, True]

@@ -1,0 +1,81 @@
+from dataclasses import replace
+
+import pytest
+from scipy.stats import t
+
+from kgnn.reports.results import Results
+from tests.reports.stores import record, records, unfinished
+
+
+def test_what_was_run_on_the_same_terms_is_one_group():
+    made = records(["wl", "kgnn"], ["PROTEINS", "DD"], range(3))
+    made += records(["kgnn"], ["PROTEINS"], range(2), labels=0.05)
+    made += records(["kgnn"], ["PROTEINS"], range(2), protocol="paper")
+    made += records(["kgnn"], ["PROTEINS"], range(2), parameters={"hops": 5})
+    results = Results(made)
+    assert len(results.groups) == 7
+    assert results.find("kgnn", "PROTEINS").seeds == [0, 1, 2]
+    assert results.find("kgnn", "PROTEINS", labels=0.05).seeds == [0, 1]
+    assert results.find("kgnn", "PROTEINS", parameters={"hops": 5}).parameters == {"hops": 5}
+    assert results.find("kgnn", "COLLAB") is None
+
+
+def test_records_come_in_any_order():
+    made = records(["wl"], ["DD"], range(4))
+    assert Results(reversed(made)).groups == Results(made).groups
+
+
+def test_numbers_are_those_of_the_records():
+    values = [70.0, 72.0, 77.0]
+    made = records(["wl"], ["DD"], range(3), accuracy=lambda m, d, seed: values[seed])
+    [group] = Results(made).groups
+    assert group.mean == pytest.approx(73)
+    assert group.std == pytest.approx(13**0.5)
+    assert group.interval == pytest.approx(t.ppf(0.975, 2) * (13 / 3) ** 0.5)
+    made[0].result["peak_mib"] = None
+    assert group.values("peak_mib") == [r.result["peak_mib"] for r in made[1:]]
+
+
+def test_a_single_split_has_no_interval():
+    [group] = Results(records(["wl"], ["DD"], [0])).groups
+    assert (group.std, group.interval) == (0, 0)
+
+
+def test_datasets_and_methods_are_in_the_papers_order_then_by_name():
+    results = Results(records(["kgnn", "other", "gk"], ["zoo", "DD", "PROTEINS", "a"], [0]))
+    assert results.datasets == ["PROTEINS", "DD", "a", "zoo"]
+    assert results.methods == ["gk", "kgnn", "other"]
+
+
+def test_what_is_not_done_is_kept_apart():
+    bad = unfinished("declined", "wl", "DD", "too large")
+    results = Results([*records(["wl"], ["DD"], [1]), bad])
+    assert results.unfinished == [bad]
+    assert results.find("wl", "DD").seeds == [1]
+
+
+def test_an_older_revision_is_left_out_where_there_is_a_newer():
+    old = records(["wl", "kgnn"], ["DD"], [0])
+    cell = replace(old[0].cell, revision=2, seed=5)
+    results = Results([*old, record(cell)])
+    assert results.find("wl", "DD").seeds == [5]
+    assert results.find("kgnn", "DD").seeds == [0]
+
+
+def test_a_split_that_was_run_twice_counts_once():
+    [one] = records(["kgnn"], ["DD"], [0])
+    again = replace(one, cell=replace(one.cell, cases=2))
+    assert Results([one, again]).find("kgnn", "DD").seeds == [0]
+
+
+def test_a_dataset_has_one_name_whatever_it_was_run_by():
+    one, other = records(["wl"], ["IMDB-BINARY"], range(2))
+    other = replace(other, cell=replace(other.cell, dataset="folder/imdb.zip"))
+    assert Results([one, other]).find("wl", "IMDB-BINARY").seeds == [0, 1]
+
+
+def test_two_contents_of_one_name_are_two_datasets():
+    one, other = records(["wl"], ["mine.jsonl"], range(2))
+    other = replace(other, cell=replace(other.cell, fingerprint="abcdef0123"))
+    results = Results([one, other])
+    assert results.datasets == ["mine.jsonl", "mine.jsonl (abcdef)"]

@@ -1,0 +1,207 @@
+import pytest
+
+from kgnn.reports.comparison_table import comparison_table
+from kgnn.reports.paper import TABLE_2
+from kgnn.reports.report_tables import main_methods, report_tables
+from kgnn.reports.results import Results
+from kgnn.reports.tables import (
+    accuracy_table,
+    calibration_table,
+    cost_table,
+    paper_protocol_table,
+    without_twins_table,
+)
+from tests.reports.stores import TABLE_3, records
+
+METHODS = ("wl", "sp", "kgnn")
+MEANS = {"wl": 65.0, "sp": 70.02, "kgnn": 70.0}
+WOBBLE = (-1.0, 0.5, 1.0, -0.5, 0.0)  # adds to 0
+
+
+def accuracy(method, dataset, seed):
+    # Noise of its own for each method, so that differences vary a little.
+    return MEANS[method] + WOBBLE[seed] + 0.1 * WOBBLE[(seed * len(method)) % 5]
+
+
+@pytest.fixture
+def results():
+    return Results(records(METHODS, ["PROTEINS", "IMDB-BINARY"], range(5), accuracy=accuracy))
+
+
+def cells(table, heading):
+    column = table.headings.index(heading)
+    return {row[0].method: row[column] for row in table.rows}
+
+
+def test_accuracy_stands_beside_what_was_printed(results):
+    table = accuracy_table(results, METHODS, ["PROTEINS", "IMDB-BINARY"], printed=TABLE_2)
+    assert table.headings == ("method", "PROTEINS", "IMDB-B", "rank")
+    assert [row[0].text for row in table.rows] == ["WL", "SP", "KGNN"]
+    cell = cells(table, "PROTEINS")["wl"]
+    group = results.find("wl", "PROTEINS")
+    assert cell.text == f"{group.mean:.1f} ± {group.std:.1f}"
+    assert (cell.aside, cell.paper) == ("63.5 ± 1.6", (63.5, 1.6))
+    assert (cell.method, cell.dataset, cell.n) == ("wl", "PROTEINS", 5)
+    assert (cell.mean, cell.std, cell.interval) == (group.mean, group.std, group.interval)
+
+
+def test_the_best_as_printed_are_marked_all_of_them(results):
+    found = cells(accuracy_table(results, METHODS, ["PROTEINS"]), "PROTEINS")
+    assert {m: cell.is_best for m, cell in found.items()} == {"wl": 0, "sp": 1, "kgnn": 1}
+
+
+def test_significance_is_marked(results):
+    table = accuracy_table(results, METHODS, ["PROTEINS"])
+    found = cells(table, "PROTEINS")
+    assert {m: cell.mark for m, cell in found.items()} == {"wl": "▼", "sp": "", "kgnn": ""}
+    assert found["wl"].comparison.holm_p < 0.05
+    assert any("Holm" in note for note in table.notes)
+
+
+def test_a_table_that_tests_nothing_does_not_speak_of_tests():
+    results = Results(records(METHODS, ["PROTEINS"], range(2)))
+    table = accuracy_table(results, METHODS, ["PROTEINS"])
+    assert not any("Holm" in note for note in table.notes)
+
+
+def test_ranks_are_last(results):
+    table = accuracy_table(results, METHODS, ["PROTEINS", "IMDB-BINARY"])
+    assert {m: cell.text for m, cell in cells(table, "rank").items()} == {
+        "wl": "3.0",
+        "sp": "1.0",
+        "kgnn": "2.0",
+    }
+    assert cells(table, "rank")["sp"].is_best
+
+
+def test_what_is_missing_is_empty_and_hurts_nothing(results):
+    table = accuracy_table(results, [*METHODS, "vat"], ["PROTEINS", "DD"], printed=TABLE_2)
+    assert cells(table, "PROTEINS")["vat"].text == ""
+    assert cells(table, "PROTEINS")["vat"].aside == "64.1 ± 1.2"
+    assert not cells(table, "DD")["kgnn"].is_best
+    assert cells(table, "rank")["vat"].text == ""
+    assert cells(table, "rank")["sp"].text == "1.0"
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        accuracy_table,
+        paper_protocol_table,
+        without_twins_table,
+        calibration_table,
+        cost_table,
+        comparison_table,
+    ],
+)
+def test_no_records_give_an_empty_table(build):
+    assert build(Results([]), METHODS, ["PROTEINS"]).is_empty
+
+
+def test_another_number_of_splits_is_said():
+    made = records(["wl", "sp"], ["DD"], range(5)) + records(["kgnn"], ["DD"], range(3))
+    table = accuracy_table(Results(made), METHODS, ["DD"])
+    found = cells(table, "DD")
+    assert found["kgnn"].text.endswith(" (n = 3)")
+    assert "n =" not in found["wl"].text
+    assert "Runs per method: 5 on DD; where it is another number, n says it." in table.notes
+
+
+def test_a_single_split_has_no_deviation():
+    table = accuracy_table(Results(records(["wl"], ["DD"], [0])), ["wl"], ["DD"])
+    assert "±" not in cells(table, "DD")["wl"].text
+
+
+def test_files_of_the_same_name_keep_their_columns():
+    table = accuracy_table(
+        Results(records(["wl"], ["a/x.jsonl", "b/x.jsonl"], [0])),
+        ["wl"],
+        ["a/x.jsonl", "b/x.jsonl"],
+    )
+    assert table.headings == ("method", "x.jsonl", "x.jsonl", "rank")
+    assert [cell.dataset for cell in table.rows[0][1:3]] == ["a/x.jsonl", "b/x.jsonl"]
+
+
+def test_the_papers_protocol_shows_what_was_run_on_it():
+    made = records(METHODS, ["PROTEINS", "DD"], range(3))
+    made += records(["wl", "kgnn"], ["DD"], range(3), protocol="paper")
+    table = paper_protocol_table(Results(made), METHODS, ["PROTEINS", "DD"], printed=TABLE_2)
+    assert table.headings == ("method", "DD", "rank")
+    assert [row[0].text for row in table.rows] == ["WL", "KGNN"]
+    assert not any(cell.mark for row in table.rows for cell in row)
+    assert "one split" in table.notes[0]
+
+
+def test_twins_are_left_out_where_there_are_any(results):
+    table = without_twins_table(results, METHODS, ["PROTEINS", "IMDB-BINARY"])
+    assert table.headings == ("method", "IMDB-B (80 of 200)")  # PROTEINS has none
+    cell = cells(table, "IMDB-B (80 of 200)")["wl"]
+    assert cell.mean == pytest.approx(results.find("wl", "IMDB-BINARY").mean - 4)
+    assert cell.aside == f"{results.find('wl', 'IMDB-BINARY').mean:.1f}"
+
+
+def test_a_split_of_twins_only_is_left_out():
+    made = records(["wl"], ["IMDB-BINARY"], range(3))
+    made[0].result.update(accuracy_without_twins=None, without_twins=0)
+    [row] = without_twins_table(Results(made), ["wl"], ["IMDB-BINARY"]).rows
+    assert row[1].n == 2
+    assert row[1].text.endswith("(n = 2)")
+
+
+def test_calibration_is_in_percent_and_lowest_is_best():
+    made = records(["wl", "kgnn"], ["DD"], range(2))
+    for each in made:
+        each.result.update(calibration_error=0.05, brier=0.25)
+        if each.cell.method == "wl":
+            each.result.update(calibration_error=0.021 if each.cell.seed else 0.041)
+    found = cells(calibration_table(Results(made), ["wl", "kgnn"], ["DD"]), "DD")
+    assert (found["wl"].text, found["wl"].aside, found["wl"].is_best) == ("3.1", "0.250", True)
+    assert (found["kgnn"].text, found["kgnn"].is_best) == ("5.0", False)
+
+
+def test_cost_is_the_median_and_the_peak():
+    made = records(["wl"], ["DD"], range(3))
+    for each, seconds, mib in zip(made, (1.0, 500.0, 3.0), (300.0, 1200.4, None), strict=True):
+        each.result.update(cpu_seconds=seconds, peak_mib=mib)
+    found = cells(cost_table(Results(made), ["wl"], ["DD"]), "DD")["wl"]
+    assert (found.text, found.aside) == ("3.0", "1,200 MiB")
+
+
+def test_kgnn_is_compared_with_each(results):
+    table = comparison_table(results, METHODS, ["PROTEINS", "IMDB-BINARY"])
+    assert [row[0].text for row in table.rows] == ["WL", "SP"]
+    assert cells(table, "PROTEINS")["wl"].text == "+5.0"
+    assert cells(table, "PROTEINS")["sp"].text == "0.0"
+    assert cells(table, "PROTEINS")["wl"].aside.startswith("p < 0.001 → ")
+    assert [row[-3].text for row in table.rows] == ["+5.0", "0.0"]
+    assert [row[-2].text for row in table.rows] == ["2 / 0 / 0", "0 / 2 / 0"]
+    assert [row[-1].text for row in table.rows] == ["2 / 0", "0 / 0"]
+
+
+def test_losses_are_counted_as_such():
+    def swapped(method, dataset, seed):
+        return accuracy({"wl": "kgnn", "kgnn": "wl"}[method], dataset, seed)
+
+    results = Results(records(["wl", "kgnn"], ["DD"], range(5), accuracy=swapped))
+    [row] = comparison_table(results, ["wl", "kgnn"], ["DD"]).rows
+    assert [cell.text for cell in row[2:]] == ["−5.0", "0 / 0 / 1", "0 / 1"]
+
+
+def test_every_row_is_as_long_as_the_headings(results):
+    made = records([*METHODS, *TABLE_3, "ldp"], ["PROTEINS", "IMDB-BINARY"], range(3))
+    made += records(["kgnn"], ["DD"], range(2), protocol="paper")
+    tables = report_tables(Results(made))
+    assert len(tables) == 7
+    for table in tables:
+        assert {len(row) for row in table.rows} == {len(table.headings)}
+
+
+def test_datasets_of_figures_alone_are_no_columns():
+    made = records(METHODS, ["PROTEINS"], range(3))
+    made += records(["kgnn"], ["COLLAB"], range(3), parameters={"hops": 5})
+    assert "COLLAB" not in report_tables(Results(made))[0].headings
+
+
+def test_methods_of_others_come_before_kgnn():
+    results = Results(records(["kgnn", "gnn-sup", "mine", "ldp", "gk"], ["DD"], [0]))
+    assert main_methods(results) == ["gk", "ldp", "mine", "kgnn"]
