@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kgnn import __version__
-from kgnn.cli import bench, datasets, demo, methods, pretrain, report, run, similar
+from kgnn.cli import bench, datasets, demo, explain, methods, pretrain, report, run, similar
 from kgnn.cli.show import err
 from kgnn.errors import KgnnError, MissingExtraError, ParameterError, UnknownNameError
 
@@ -27,6 +27,7 @@ app.command("run")(run.run)
 app.command("bench")(bench.bench)
 app.command("report")(report.report)
 app.command("pretrain")(pretrain.pretrain)
+app.command("explain")(explain.explain)
 app.command("similar")(similar.similar)
 app.command("demo")(demo.demo)
 

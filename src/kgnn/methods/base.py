@@ -21,6 +21,7 @@ from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
 from kgnn.insight.conformal import label_sets, threshold
 from kgnn.insight.novelty import Familiar, Novelty
+from kgnn.methods.explained import Explained
 from kgnn.methods.held_out import HeldOut, cross_fitted
 from kgnn.methods.parameters import CountOrZero, check, parameters
 from kgnn.progress import track
@@ -71,7 +72,7 @@ class Task:
 
 
 @parameters
-class GraphClassifier(ClassifierMixin, BaseEstimator):
+class GraphClassifier(Explained, ClassifierMixin, BaseEstimator):
     """Base of all methods: a subclass writes `_fit` and `_predict_proba`.
 
     Parameters
@@ -155,7 +156,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=2,
             )
         if task.n_classes > 1 and not self.interrupted_:
-            self._learn_what_to_promise(task)
+            self._calibrate_until_stopped(task)
         return self
 
     def _learn_what_to_promise(self, task: Task) -> None:
@@ -219,7 +220,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         On average over graphs like those held out, the true label is missing in at most a share
         of ``error``. Needs validation graphs, or ``cross_fit``.
         """
-        proba = self.predict_proba(X)
+        return self.sets_of(self.predict_proba(X), error=error)
+
+    def sets_of(self, proba: Floats, *, error: float = 0.1) -> list[list[Any]]:
+        """Return the labels that graphs with such probabilities may have; see `predict_sets`."""
         if len(self.classes_) > 1 and self.held_out_ is None:
             raise ParameterError(
                 "Sets of labels need graphs that were held out of training: fit with validation=…, "
@@ -263,6 +267,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             self.interrupted_ = True
             warnings.warn(
                 "Training was stopped by hand; the model is the best until then.",
+                KgnnWarning,
+                stacklevel=3,
+            )
+
+    def _calibrate_until_stopped(self, task: Task) -> None:
+        """Learn what to promise; after Ctrl-C the model predicts, but promises nothing."""
+        try:
+            self._learn_what_to_promise(task)
+        except KeyboardInterrupt:
+            self.interrupted_, self.held_out_, self.sharpness_ = True, None, 1.0
+            warnings.warn(
+                "Calibration was stopped by hand; the model predicts as it is.",
                 KgnnWarning,
                 stacklevel=3,
             )

@@ -45,5 +45,7 @@ def cross_fitted(model: GraphClassifier, task: Task, folds: int) -> HeldOut | No
         known = task.targets.copy()
         known[labeled[part]] = -1
         other = clone(model).set_params(cross_fit=0).fit(task.graphs, known)
+        if other.interrupted_:
+            raise KeyboardInterrupt  # which was not for this part alone
         proba[part] = other.predict_proba(task.graphs[labeled[part]])
     return HeldOut(proba, targets)

@@ -9,6 +9,8 @@ from scipy.special import softmax
 
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
+from kgnn.insight.evidence import PREDICTION
+from kgnn.insight.neighbors import cosines
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.methods.base import Graphs, Task
@@ -246,12 +248,15 @@ class KGNN(NeuralClassifier):
         return self.shares_ if self.balanced else None
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
-        each = self.predict_proba_each(graphs)
+        each = self._each(graphs)
         return each.get(self.predict_with, each["both"])  # an ablation may have one network only
 
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
         """Return the probabilities of each network (``gnn``, ``memory``) and of ``both``."""
-        graphs = as_dataset(X)
+        each = self._each(as_dataset(X))
+        return {**each, "both": self._sharpened(each["both"])}
+
+    def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
         logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])
         each = {n.name: own for n, own in zip(self.networks_, logits, strict=True)}
         each["both"] = self.course_.sharpness * combine(logits)
@@ -263,10 +268,38 @@ class KGNN(NeuralClassifier):
         The mean over the rounds that predict. Rows sum to 1; graphs that are in no round's memory
         have 0. For `KGNN` and `KGNN-Sep`, which keep q_φ apart.
         """
-        q = next(n for n in self.networks_ if isinstance(n, KernelNetwork))
-        prepared, place = q.prepare(as_dataset(X)), self.networks_.index(q)
+        place, q = self._memory_networks()[0]
+        prepared = q.prepare(as_dataset(X))
         mean = np.zeros((self.hops, len(prepared), len(q.pool)))
         for each in self.course_.used:
             fitted = each.fitted[place]
             mean[:, :, fitted.memory] += q.attention(prepared, fitted) / len(self.course_.used)
         return mean
+
+    def _memory_networks(self) -> list[tuple[int, KernelNetwork]]:
+        """Return q_φ with its place, if there is one by itself."""
+        networks = enumerate(getattr(self, "networks_", ()))
+        return [(place, each) for place, each in networks if isinstance(each, KernelNetwork)]
+
+    def _attention(self, graphs: GraphDataset) -> Floats:
+        if not self._memory_networks():
+            return super()._attention(graphs)
+        place, _ = self._memory_networks()[0]
+        # A memory begins with the labeled graphs; annotated ones follow.
+        memory = self.course_.used[0].fitted[place].memory[: len(self.labeled_graphs_)]
+        return self.attended(graphs)[:, :, memory]
+
+    def _kernel_values(self, graphs: GraphDataset) -> Floats:
+        if not self._memory_networks():
+            return super()._kernel_values(graphs)
+        features = self._memory_networks()[0][1].features
+        return cosines(features.transform(graphs), features.transform(self.labeled_graphs_))
+
+    def _proba_of_each(self, graphs: GraphDataset) -> dict[str, Floats]:
+        if len(self.classes_) == 1:
+            return super()._proba_of_each(graphs)
+        each = self._each(graphs)
+        own = self._sharpened(each.get(self.predict_with, each["both"]))
+        if len(self.networks_) == 1:
+            return {PREDICTION: own}
+        return {PREDICTION: own, **each, "both": self._sharpened(each["both"])}

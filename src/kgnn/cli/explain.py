@@ -1,0 +1,45 @@
+"""``kgnn explain``: why a fitted model gives a graph its class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgnn.cli.show import err, out, print_json, progress_bars
+from kgnn.errors import ParameterError
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="A model that was saved.")],
+    dataset: Annotated[str, typer.Argument(help="Name of a dataset, or a path.")],
+    graph: Annotated[str, typer.Option("--id", help="Name of a graph, or its number from 0.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write a page of HTML to this file.")
+    ] = None,
+    number: Annotated[
+        int, typer.Option("-n", "--number", min=1, help="Labeled graphs to show beside it.")
+    ] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Explain what MODEL says of one graph of DATASET: what speaks for it, what it is like."""
+    if output is not None and output.is_dir():
+        raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
+    from kgnn.cli.finding import find_graph
+    from kgnn.graphs.loading import load
+    from kgnn.methods.model_file import open_model
+
+    with progress_bars():
+        found = find_graph(load(dataset), graph)
+        explanation = open_model(model).explain(found, neighbors=number)
+    if as_json:
+        print_json(explanation.to_json())
+    else:
+        out().print(str(explanation), markup=False, highlight=False, soft_wrap=True)
+    if output is not None:
+        from kgnn.files import write_text
+        from kgnn.reports.explanation_page import explanation_page
+
+        write_text(output, explanation_page(explanation))
+        err().print(f"The page is in {output}.", highlight=False, soft_wrap=True)

@@ -1,0 +1,106 @@
+"""What every method can say about one graph: why it gets its class, what it is similar to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from kgnn.errors import ParameterError
+from kgnn.graphs.graph import Floats, Graph, GraphDataset
+from kgnn.graphs.interop import as_dataset
+from kgnn.insight.evidence import PREDICTION, measure
+from kgnn.insight.explanation import Explanation, Sketch
+from kgnn.insight.neighbors import Neighbor, Surroundings, plain_kernel_values
+from kgnn.insight.novelty import Novelty
+from kgnn.methods.held_out import HeldOut
+
+
+class Explained:
+    """Adds `explain` and `similar` to a classifier.
+
+    A method that knows more than probabilities overrides `_proba_of_each`, `_kernel_values` and
+    `_attention`.
+    """
+
+    classes_: NDArray[Any]
+    labeled_graphs_: GraphDataset
+    held_out_: HeldOut | None
+    predict_proba: Callable[[Any], Floats]
+    sets_of: Callable[..., list[list[Any]]]
+    novelty: Callable[[Any], list[Novelty]]
+
+    def explain(self, graph: Any, *, neighbors: int = 5, error: float = 0.1) -> Explanation:
+        """Say why a graph gets its class: what in it speaks for and against, what it is like.
+
+        Parameters
+        ----------
+        graph : Graph
+            Or one of another library, or a list with one.
+        neighbors : int
+            Labeled graphs to show beside it.
+        error : float
+            That the set of labels may have; see `predict_sets`.
+        """
+        one = _one_graph(graph)
+        around = self._surroundings(one, neighbors)
+        proba = self._proba_of_each(one)
+        best = int(proba[PREDICTION][0].argmax())
+        evidence = measure(self._proba_of_each, one, best)
+        found = around.most_attended(0, neighbors)
+        can_promise = self.held_out_ is not None or len(self.classes_) == 1
+        return Explanation(
+            type(self).__name__,
+            Sketch.of(one[0], evidence.nodes),
+            tuple(self.classes_.tolist()),
+            self.classes_.tolist()[best],
+            {who: tuple(each[0].tolist()) for who, each in proba.items()},
+            tuple(self.sets_of(proba[PREDICTION], error=error)[0]) if can_promise else None,
+            error,
+            self.novelty(one)[0],
+            evidence,
+            found,
+            tuple(Sketch.of(self.labeled_graphs_[each.row]) for each in found),
+            tuple(np.maximum(0.0, 1 - around.attention[:, 0].sum(axis=1)).tolist()),
+        )
+
+    def similar(self, X: GraphDataset | Sequence[Any], n: int = 5) -> list[tuple[Neighbor, ...]]:
+        """Return for each graph the labeled graphs that are most similar to it.
+
+        By the model's own kernel features where it has some, else by plain Weisfeiler-Lehman ones.
+        """
+        around = self._surroundings(as_dataset(X), n)
+        return [around.most_similar(row, n) for row in range(len(around.kernel_values))]
+
+    def _surroundings(self, graphs: GraphDataset, n: int) -> Surroundings:
+        check_is_fitted(self, "classes_")
+        if n < 1:
+            raise ParameterError(f"At least one similar graph must be asked for, got {n}.")
+        labels = [self.classes_.tolist()[target] for target in self.labeled_graphs_.targets]
+        attention, values = self._attention(graphs), self._kernel_values(graphs)
+        return Surroundings(self.labeled_graphs_, labels, values, attention)
+
+    def _proba_of_each(self, graphs: GraphDataset) -> dict[str, Floats]:
+        """Return the model's probabilities, and those of its parts where it has some."""
+        return {PREDICTION: self.predict_proba(graphs)}
+
+    def _kernel_values(self, graphs: GraphDataset) -> Floats:
+        """Return how similar graphs are to the labeled ones, ``(n_graphs, n_labeled)``."""
+        return plain_kernel_values(graphs, self.labeled_graphs_)
+
+    def _attention(self, graphs: GraphDataset) -> Floats:
+        """Return attention to the labeled graphs, ``(n_hops, n_graphs, n_labeled)``, if any."""
+        return np.zeros((0, len(graphs), len(self.labeled_graphs_)))
+
+
+def _one_graph(graph: Any) -> GraphDataset:
+    graphs = as_dataset(graph if isinstance(graph, (GraphDataset, list, tuple)) else [graph])
+    if len(graphs) != 1:
+        raise ParameterError(f"One graph is explained at a time, got {len(graphs)}.")
+    # Taken out of its dataset, a graph without a name would be called by another number.
+    is_named = not isinstance(graph, Graph) or graphs.graph_names is not None
+    return graphs if is_named else replace(graphs, graph_names=np.array([graph.name]))

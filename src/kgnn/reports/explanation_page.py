@@ -1,0 +1,269 @@
+"""One page of HTML about one graph: what a model says of it, and why."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from string import Template
+
+from threadpoolctl import threadpool_limits
+
+from kgnn.insight.evidence import PREDICTION, Substructure
+from kgnn.insight.explanation import (
+    Explanation,
+    Sketch,
+    familiarity,
+    node_list,
+    promised,
+    signed,
+)
+from kgnn.insight.neighbors import Neighbor
+from kgnn.reports.drawing import draw
+from kgnn.reports.frame import drawing, text
+from kgnn.reports.html_tables import scrolling
+from kgnn.reports.markup import Markup, element, escaped, joined
+from kgnn.reports.palette import DARK, LIGHT, variables
+
+_STEPS = 4  # shades of evidence
+_WIDTH, _LEFT, _FULL = 340.0, 84.0, 140.0  # of bars
+_MOST_CLASSES = 8
+_PER_NAME = 8.0  # width of a drawing for each node, so that names fit into nodes
+_LONGEST_NAME = 2  # letters that fit into a node
+_WHO = {
+    PREDICTION: ("model", "s6"),
+    "gnn": ("p (GNN)", "s1"),
+    "memory": ("q (memory)", "s4"),
+}
+_SHORT = {"gnn": "p", "memory": "q"}
+_METHOD = (
+    "Evidence is measured, not estimated: nodes and their edges are removed, the model is asked "
+    "again, and the evidence is by how much the log-odds of the predicted class fall. +1 means "
+    "that the odds are 2.7 times as high with these nodes as without. A substructure is all nodes "
+    "that have the same surroundings up to a distance, written as a node's label with its "
+    "neighbors in parentheses; all of its nodes are removed together. Sets of more than half of "
+    "the nodes are not tried. What a graph lacks cannot be marked: a class that is known by "
+    "something missing shows little evidence."
+)
+
+
+def explanation_page(explanation: Explanation) -> str:
+    """Return the page; it needs nothing but itself.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.methods.wl import WL
+    >>> graphs = cycles_and_trees(20)
+    >>> page = explanation_page(WL().fit(graphs).explain(graphs[0]))
+    >>> page[:15], page.count("<svg")
+    ('<!doctype html>', 7)
+    """
+    style = _style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    graph = explanation.graph
+    with threadpool_limits(1):  # matrices of layouts are small: more threads wait for each other
+        sections = joined(*(_section(*each) for each in _sections(explanation)))
+    return Template(_template("explanation.html")).substitute(
+        title=escaped(f"Graph {graph.name}: class {explanation.predicted}"),
+        policy=escaped(f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'"),
+        style=style,
+        summary=escaped(
+            f"{explanation.method}, probability {explanation.confidence:.1%} · "
+            f"{graph.n_nodes:,} nodes · {graph.n_edges:,} edges"
+        ),
+        sections=sections,
+    )
+
+
+def _sections(explanation: Explanation) -> Iterator[tuple[str, Markup]]:
+    yield "Prediction", _prediction(explanation)
+    yield "What speaks for it, what against", _evidence(explanation)
+    has_memory = any(near.attention for near in explanation.neighbors)
+    told = "Labeled graphs that the memory attends to" if has_memory else "Similar labeled graphs"
+    yield told, _neighbors(explanation)
+    yield "How to read this", element("p", _METHOD, class_="note")
+
+
+def _prediction(explanation: Explanation) -> Markup:
+    novel = explanation.novelty.is_novel
+    return joined(
+        element("div", _bars(explanation), class_="bars"),
+        element("p", promised(explanation)),
+        element("p", familiarity(explanation), class_="warning" if novel else None),
+    )
+
+
+def _bars(explanation: Explanation) -> Markup:
+    """Draw the probability of each class, by the model and by its networks."""
+    own = explanation.proba[PREDICTION]
+    order = sorted(range(len(own)), key=lambda c: -own[c])
+    kept = sorted(order[:_MOST_CLASSES])
+    who = [key for key in _WHO if key in explanation.proba]
+    row = 14.0 * len(who) + 10
+    marks = []
+    for place, c in enumerate(kept):
+        name, top = str(explanation.classes[c]), place * row
+        kind = "heading" if explanation.classes[c] == explanation.predicted else "tick"
+        marks.append(text(0, top + row / 2 + 2, _cut(name, 12), kind))
+        marks += [_bar(explanation, key, c, top + 14 * n) for n, key in enumerate(who)]
+    left_out = len(own) - len(kept)
+    more = f"and {left_out} less probable classes" if left_out else ""
+    return joined(
+        drawing(_WIDTH, row * len(kept), *marks, label="Probabilities of the classes"),
+        element("p", more, class_="note") if more else None,
+    )
+
+
+def _bar(explanation: Explanation, key: str, column: int, top: float) -> Markup:
+    value, (title, kind) = explanation.proba[key][column], _WHO[key]
+    width = max(0.8, _FULL * value)
+    note = element("title", f"{title}: {value:.1%}")
+    bar = element("rect", note, class_="share", x=_LEFT, y=top, width=width, height=10)
+    told = text(_LEFT + 6 + width, top + 9, f"{value:.1%} {title}", "tick")
+    return element("g", bar, told, class_=kind)
+
+
+def _evidence(explanation: Explanation) -> Markup:
+    notes = [element("p", note, class_="note") for note in explanation.evidence.notes]
+    return element(
+        "div",
+        element("figure", _marked(explanation), _scale(), *notes, class_="drawn"),
+        element(
+            "div",
+            _parts(explanation, f"Speaks for class {explanation.predicted}", against=False),
+            _parts(explanation, f"Speaks against class {explanation.predicted}", against=True),
+        ),
+        class_="beside",
+    )
+
+
+def _marked(explanation: Explanation) -> Markup:
+    graph, evidence = explanation.graph, explanation.evidence.nodes
+    most = max(map(abs, evidence), default=0.0)
+    kinds = [shade(evidence[node], most) for node in graph.nodes]
+    drawn = _drawn(graph, kinds, width=460, height=360)
+    if len(graph.nodes) == graph.n_nodes:
+        return drawn
+    told = f"{len(graph.nodes):,} of {graph.n_nodes:,} nodes, around those that speak most."
+    return joined(drawn, element("p", told, class_="note"))
+
+
+def shade(evidence: float, most: float) -> str:
+    """Return the class of a node that speaks so much, where another speaks most.
+
+    Examples
+    --------
+    >>> shade(2.0, 2.0), shade(-0.6, 2.0), shade(0.01, 2.0)
+    ('for-4', 'against-2', 'silent')
+    """
+    step = min(_STEPS, int(_STEPS * abs(evidence) / most + 0.8)) if most > 0 else 0
+    return f"{'for' if evidence > 0 else 'against'}-{step}" if step else "silent"
+
+
+def _drawn(graph: Sketch, kinds: Sequence[str], *, width: float, height: float) -> Markup:
+    fits = len(graph.nodes) * _PER_NAME <= width and max(
+        map(len, graph.node_labels), default=0
+    ) <= (_LONGEST_NAME)
+    return draw(
+        len(graph.nodes),
+        list(graph.edges),
+        title=f"graph {graph.name}",
+        names=graph.node_labels if fits and graph.node_labels else None,
+        styles=kinds,
+        width=width,
+        height=height,
+    )
+
+
+def _scale() -> Markup:
+    def dots(side: str) -> Markup:
+        return joined(*(element("span", class_=f"{side}-{step}") for step in range(1, _STEPS + 1)))
+
+    return element(
+        "ul",
+        element("li", dots("for"), " speaks for"),
+        element("li", dots("against"), " speaks against"),
+        element("li", element("span", class_="silent"), " hardly matters"),
+        class_="scale",
+    )
+
+
+def _parts(explanation: Explanation, title: str, *, against: bool) -> Markup:
+    found = explanation.speaking(against=against)
+    if not found:
+        return joined(element("h3", title), element("p", "Nothing was found.", class_="note"))
+    return joined(element("h3", title), element("ul", *map(_part, found), class_="parts"))
+
+
+def _part(part: Substructure) -> Markup:
+    each = [f"{_SHORT[who]} {signed(v)}" for who, v in part.evidence.items() if who in _SHORT]
+    reach = f"distance {part.depth}" if part.depth else "the label alone"
+    told = "; ".join([reach, node_list(part.nodes), *each, f"{part.without:.1%} without"])
+    shown = signed(part.evidence[PREDICTION])
+    return element("li", element("b", shown), element("code", part.text), element("small", told))
+
+
+def _neighbors(explanation: Explanation) -> Markup:
+    pairs = zip(explanation.neighbors, explanation.neighbor_graphs, strict=True)
+    figures = [_neighbor(near, graph, explanation) for near, graph in pairs]
+    return joined(
+        element("div", *figures, class_="neighbors"),
+        element("p", "Graphs of the predicted class are green.", class_="note"),
+        _hops(explanation) if explanation.elsewhere else None,
+    )
+
+
+def _neighbor(near: Neighbor, graph: Sketch, explanation: Explanation) -> Markup:
+    is_same = near.label == explanation.predicted
+    drawn = _drawn(graph, ["silent"] * len(graph.nodes), width=220, height=180)
+    mean = sum(near.attention) / len(near.attention) if near.attention else 0.0
+    weight = f", attention {mean:.1%}" if near.attention else ""
+    told = f"Graph {near.name}, class {near.label}. Kernel value {near.kernel_value:.2f}{weight}."
+    size = f" {graph.n_nodes:,} nodes, {graph.n_edges:,} edges."
+    return element(
+        "figure", drawn, element("figcaption", told, size), class_="same" if is_same else "other"
+    )
+
+
+def _hops(explanation: Explanation) -> Markup:
+    """Return the attention hop by hop as a table."""
+    hops = [f"hop {hop + 1}" for hop in range(len(explanation.elsewhere))]
+    rows = [
+        _hop_row(f"{near.name}, class {near.label}", near.attention, f"{near.kernel_value:.2f}")
+        for near in explanation.neighbors
+    ]
+    shown = [sum(w) for w in zip(*(near.attention for near in explanation.neighbors), strict=True)]
+    rest = [1 - a - b for a, b in zip(shown, explanation.elsewhere, strict=True)]
+    rows.append(_hop_row("other labeled graphs", rest))
+    if max(explanation.elsewhere) > 0.0005:
+        rows.append(_hop_row("graphs it labeled itself", explanation.elsewhere))
+    title = "Attention at each hop"
+    return joined(
+        element("h3", title), scrolling(title, ["labeled graph", "kernel value", *hops], rows)
+    )
+
+
+def _hop_row(name: str, weights: Sequence[float], kernel_value: str = "") -> Markup:
+    cells = [element("td", f"{max(weight, 0.0):.1%}") for weight in weights]
+    return element("tr", element("th", name, scope="row"), element("td", kernel_value), *cells)
+
+
+def _section(title: str, content: Markup) -> Markup:
+    return element("section", element("h2", title), content, class_="part")
+
+
+def _cut(name: str, most: int) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _style() -> str:
+    colors = {"light": variables(LIGHT), "dark": variables(DARK)}
+    page = Template(_template("page.css")).substitute(colors)
+    return page + _template("figures.css") + _template("explanation.css")
+
+
+def _template(name: str) -> str:
+    folder = files("kgnn.reports").joinpath("templates")
+    return folder.joinpath(name).read_text(encoding="utf-8")
