@@ -44,8 +44,8 @@ def work(graphs: GraphDataset) -> dict[str, Any]:
     for way, size in (("by graph", 1), ("by batch", 32), ("by dataset", len(graphs))):
         each = joined(graphs, size)
         shrunk = ColorBatches(each, features.kinds(each), features.vectors, LAYERS)
-        result[f"rows {way}"] = int(shrunk.counts.sizes[1:].sum())
-        result[f"entries {way}"] = int(shrunk.columns.sizes[::2].sum())
+        result[f"rows {way}"] = int(shrunk.n_rows[:, 1:].sum())
+        result[f"entries {way}"] = int(shrunk.n_entries.sum())
     return result
 
 

@@ -8,7 +8,7 @@ from kgnn.nn.batch import GraphBatches
 from kgnn.nn.gin import GIN
 from kgnn.nn.layers import GINLayer, batch_norm
 from kgnn.nn.node_features import NodeFeatures
-from kgnn.nn.sparse import GraphSum
+from kgnn.nn.sparse import Total
 
 
 def batch_and_adjacency(graphs):
@@ -36,7 +36,7 @@ def test_graph_sum_and_its_gradient_equal_a_loop():
     graphs = odd_graphs()
     batch, _ = batch_and_adjacency(graphs)
     x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
-    sums = GraphSum.apply(x, batch.graph_offsets)
+    sums = Total.apply(x, batch.graph_sums(0))
     assert torch.allclose(sums, torch.stack([torch.zeros(3), x[0], x[1], x[2] + x[3]]).double())
     (gradient,) = torch.autograd.grad((sums * torch.arange(4.0).double()[:, None]).sum(), x)
     assert gradient[:, 0].tolist() == [1, 2, 3, 3]
@@ -46,7 +46,7 @@ def test_gradients_pass_a_finite_difference_check():
     graphs = odd_graphs()
     batch, _ = batch_and_adjacency(graphs)
     x = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
-    torch.autograd.gradcheck(lambda v: GraphSum.apply(v, batch.graph_offsets), x)
+    torch.autograd.gradcheck(lambda v: Total.apply(v, batch.graph_sums(0)), x)
     layer = GINLayer(2, 3).double()
     inputs = (x, *layer.parameters())
     torch.autograd.gradcheck(lambda v, *_: layer(v, batch, 1), inputs)

@@ -121,7 +121,7 @@ def test_gradients_by_color_pass_a_finite_difference_check():
 def test_a_star_has_two_colors_from_the_first_depth_on():
     star = pack("star", [6], [0] * 5, [1, 2, 3, 4, 5])
     _, colored = both_ways(star)
-    assert colored.counts.sizes[:, 0].tolist() == [1, 2, 2, 2]
+    assert colored.n_rows[0].tolist() == [1, 2, 2, 2]
     batch = colored[np.array([0])]
     assert sorted(batch.weights(1).counts.tolist()) == [1, 5]
     assert batch.weights(1).total == 6

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.nn.node_features import NodeFeatures
-from kgnn.nn.sparse import GraphSum, Product, Sums, Weights, WithNeighbors
+from kgnn.nn.sparse import OverGraphs, Product, Sums, Total, Weights, WithNeighbors
 
 
 class Batch(Protocol):
@@ -41,6 +41,10 @@ class Batch(Protocol):
 
     def graph_of_rows(self, depth: int) -> Tensor:
         """Return the graph that each row of a depth belongs to."""
+        ...
+
+    def graph_sums(self, depth: int) -> Sums:
+        """Return what adds up the nodes of each graph, given the rows of a depth."""
         ...
 
     def pool(self, x: Tensor, depth: int) -> Tensor:
@@ -90,19 +94,23 @@ class GraphBatch:
 
     def sums(self, depth: int) -> WithNeighbors:
         """Return the sums over each node and its neighbors."""
-        return WithNeighbors(Product(self.neighbors, self.arc_offsets[:-1]))
+        return WithNeighbors(Product(self.neighbors.numpy(), self.arc_offsets.numpy()[:-1]))
 
     def weights(self, depth: int) -> None:
         """Say that a row is a node."""
 
     def graph_of_rows(self, depth: int) -> Tensor:
         """Return the graph that each node belongs to."""
-        return torch.arange(len(self)).repeat_interleave(self.graph_offsets.diff())
+        return torch.from_numpy(self.graph_sums(depth).graph_of_rows).long()
+
+    def graph_sums(self, depth: int) -> OverGraphs:
+        """Return the sums over the nodes of each graph."""
+        return OverGraphs(self.graph_offsets.numpy())
 
     def pool(self, x: Tensor, depth: int) -> Tensor:
         """Return the sum over the nodes of each graph."""
-        sums: Tensor = GraphSum.apply(x, self.graph_offsets)
-        return sums
+        total: Tensor = Total.apply(x, self.graph_sums(depth))
+        return total
 
     @cached_property
     def edge_index(self) -> Tensor:

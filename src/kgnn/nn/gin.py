@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from kgnn.nn.batch import Batch
 from kgnn.nn.encoders import Encoder, make_layer
+from kgnn.nn.fused import Fused
 from kgnn.nn.layers import batch_norm
 
 Readout = Literal["sum", "log", "both"]
@@ -62,6 +63,7 @@ class GIN(nn.Module):
             make_layer(encoder, a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
         )
         self.readout, self.pooling = readout, pooling
+        self.fused: Fused | None = None  # given while all parameters lie in one vector
         n_pooled = (width if pooling == "last" else sum(sizes)) * (2 if readout == "both" else 1)
         self.pooled_norm = nn.BatchNorm1d(n_pooled)
         self.classifier = nn.Sequential(
@@ -81,7 +83,24 @@ class GIN(nn.Module):
         return vectors
 
     def embed(self, batch: Batch, change: Tensor | None = None) -> Tensor:
-        """Return one vector per graph, ``(n_graphs, n_pooled)``."""
+        """Return one vector per graph, ``(n_graphs, n_pooled)``; for ``change`` see `rows`."""
+        if self.fused is not None and change is None:
+            vectors = self.fused(batch, classify=False)
+            if vectors is not None:
+                return vectors
+        return self._embed(batch, change)
+
+    def forward(self, batch: Batch, change: Tensor | None = None) -> Tensor:
+        """Return logits, ``(n_graphs, n_classes)``; for ``change`` see `rows`."""
+        if self.fused is not None and change is None:
+            logits = self.fused(batch, classify=True)
+            if logits is not None:
+                return logits
+        result: Tensor = self.classifier(self._embed(batch, change))
+        return result
+
+    def _embed(self, batch: Batch, change: Tensor | None) -> Tensor:
+        """Sum up rows, compress the sums, normalize them."""
         vectors = self.rows(batch, change)
         first = len(self.layers) if self.pooling == "last" else 0
         sums = [batch.pool(x, depth) for depth, x in enumerate(vectors) if depth >= first]
@@ -90,8 +109,3 @@ class GIN(nn.Module):
             compressed = total.sign() * total.abs().log1p()
             total = torch.cat([total, compressed], 1) if self.readout == "both" else compressed
         return batch_norm(self.pooled_norm, total)
-
-    def forward(self, batch: Batch, change: Tensor | None = None) -> Tensor:
-        """Return logits, ``(n_graphs, n_classes)``; for ``change`` see `rows`."""
-        logits: Tensor = self.classifier(self.embed(batch, change))
-        return logits

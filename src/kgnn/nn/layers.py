@@ -5,7 +5,8 @@ On small graphs, recording and replaying a dozen operations takes longer than co
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -33,7 +34,7 @@ class GINLayer(nn.Module):
         result, mean, variance = _Layer.apply(
             x, sums, *matrices, norm.weight, norm.bias, weights, norm.eps
         )
-        _remember(norm, mean, variance, weights.total)
+        remember([norm], [mean], [variance.mul_(weights.total / (weights.total - 1))])
         return result
 
 
@@ -47,15 +48,25 @@ def batch_norm(norm: nn.BatchNorm1d, x: Tensor) -> Tensor:
     return result
 
 
-def _remember(norm: nn.BatchNorm1d, mean: Tensor, variance: Tensor, n_rows: int) -> None:
-    """Update running statistics as BatchNorm does."""
+def remember(norms: Sequence[nn.BatchNorm1d], means: list[Tensor], variances: list[Tensor]) -> None:
+    """Update running statistics as BatchNorm does, those of several norms in one call."""
+    counters = [cast("Tensor", norm.num_batches_tracked) for norm in norms]
+    torch._foreach_add_(counters, 1)
+    running = [cast("Tensor", norm.running_mean) for norm in norms]
+    running += [cast("Tensor", norm.running_var) for norm in norms]
+    momenta = {norm.momentum for norm in norms}
+    if len(momenta) == 1 and None not in momenta:
+        torch._foreach_lerp_(running, means + variances, cast("float", norms[0].momentum))
+    else:
+        shares = [_share(norm) for norm in norms] * 2
+        for old, new, share in zip(running, means + variances, shares, strict=True):
+            old.lerp_(new, share)
+
+
+def _share(norm: nn.BatchNorm1d) -> float:
+    """Return what share of a running statistic the newest batch has."""
     assert norm.num_batches_tracked is not None
-    assert norm.running_mean is not None
-    assert norm.running_var is not None
-    norm.num_batches_tracked += 1
-    share = 1 / int(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
-    norm.running_mean.lerp_(mean, share)
-    norm.running_var.lerp_(variance.mul_(n_rows / (n_rows - 1)), share)
+    return 1 / int(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
 
 
 class _Layer(torch.autograd.Function):

@@ -32,7 +32,7 @@ from kgnn.kernels.colors import mix, refine
 from kgnn.kernels.numbering import numbered
 from kgnn.nn.batch import Batches, GraphBatches
 from kgnn.nn.node_features import NodeFeatures
-from kgnn.nn.sparse import GraphSum, Product, Weighted, Weights
+from kgnn.nn.sparse import OverGraphs, Product, Total, Weighted, Weights
 
 # A row goes through two matrix products, which takes as long as adding some hundred rows.
 _ROW = 100
@@ -46,25 +46,23 @@ class Packed:
 
     Attributes
     ----------
-    starts, sizes : (n_lists, n_graphs) int64
-    values : (n_values,)
+    starts, sizes : (n_graphs, n_lists) int64
+    values : (n_values,) int32
     """
 
     starts: Ints
     sizes: Ints
-    values: NDArray[Any]
+    values: ShortInts
 
     @classmethod
     def of(cls, lists: Sequence[NDArray[Any]], firsts: Sequence[Ints]) -> Packed:
         """Pack arrays that hold the lists of all graphs, given where each graph's begins."""
         begins = offsets_of(np.array([len(each) for each in lists]))
-        starts = np.array([first[:-1] + b for first, b in zip(firsts, begins, strict=False)])
-        sizes = np.array([np.diff(first) for first in firsts])
-        return cls(starts, sizes, np.concatenate(lists))
-
-    def places(self, graphs: Ints) -> Ints:
-        """Return where the lists of some graphs are: list by list, and in it graph by graph."""
-        return ranges(self.starts[:, graphs].ravel(), self.sizes[:, graphs].ravel())
+        starts = np.stack(
+            [first[:-1] + b for first, b in zip(firsts, begins, strict=False)], axis=1
+        )
+        sizes = np.stack([np.diff(first) for first in firsts], axis=1)
+        return cls(starts, sizes, np.concatenate(lists, dtype=np.int32, casting="same_kind"))
 
 
 @dataclass(frozen=True)
@@ -76,9 +74,9 @@ class ColorBatch:
     features : (n_colors at depth 0, d) float32
     n_nodes : int
         Of all graphs.
-    counts : list of (n_colors,) float32
+    counts : sequence of (n_colors,) float32
         Number of nodes of each color, for each depth.
-    graph_offsets : list of (n_graphs + 1,) int32
+    graph_offsets : sequence of (n_graphs + 1,) int32
         Where the colors of each graph begin, for each depth.
     products : list of Weighted
         M and its transpose, for each depth from 1 on.
@@ -86,8 +84,8 @@ class ColorBatch:
 
     features: Tensor
     n_nodes: int
-    counts: list[Tensor]
-    graph_offsets: list[Tensor]
+    counts: Sequence[Tensor]
+    graph_offsets: Sequence[Tensor]
     products: list[Weighted]
 
     def __len__(self) -> int:
@@ -103,12 +101,16 @@ class ColorBatch:
 
     def graph_of_rows(self, depth: int) -> Tensor:
         """Return the graph that each color belongs to."""
-        return torch.arange(len(self)).repeat_interleave(self.graph_offsets[depth].diff())
+        return torch.from_numpy(self.graph_sums(depth).graph_of_rows).long()
+
+    def graph_sums(self, depth: int) -> OverGraphs:
+        """Return the sums over the nodes of each graph."""
+        return OverGraphs(self.graph_offsets[depth].numpy(), self.counts[depth].numpy())
 
     def pool(self, x: Tensor, depth: int) -> Tensor:
         """Return the sum over the nodes of each graph."""
-        sums: Tensor = GraphSum.apply(x, self.graph_offsets[depth], self.counts[depth])
-        return sums
+        total: Tensor = Total.apply(x, self.graph_sums(depth))
+        return total
 
 
 class ColorBatches:
@@ -125,15 +127,12 @@ class ColorBatches:
 
     Attributes
     ----------
-    counts : Packed
-        For each depth, how many nodes have each color.
-    kinds : Packed
-        Kind of each color of depth 0.
-    starts, columns : Packed
-        For each depth from 1 on, M and its transpose: where the entries of each row begin, and
-        columns of the entries, both counted within the graph.
+    lists : Packed
+        What each graph consists of. For each depth from 1 on, M and its transpose: columns of the
+        entries, matrix by matrix, then where the entries of each row begin, both counted within
+        the graph. Then, for each depth, how many nodes have each color. Last the kinds of depth 0.
     values : (n_entries,) float32
-        The entries, in the order of ``columns``.
+        The entries, in the order of their columns.
     """
 
     def __init__(
@@ -148,77 +147,84 @@ class ColorBatches:
         before = np.empty(0, dtype=np.int64)  # color of each node one depth up
         for depth, coloring in enumerate(refine(graphs, mix(kinds.astype(np.uint64)), layers)):
             color, examples, first = _colors_of_graphs(graphs, coloring)
-            counts.append(np.bincount(color, minlength=len(examples)).astype(np.float32))
+            counts.append(np.bincount(color, minlength=len(examples)))
             firsts.append(first)
             if depth == 0:
-                self.kinds = Packed.of([kinds[examples]], [first])
+                kinds_of_colors = kinds[examples]
             else:
                 shape = (len(examples), len(counts[-2]))
                 matrix = _sums(graphs, examples, before, shape)
                 matrices += [(matrix, depth, depth - 1), (matrix.T.tocsr(), depth - 1, depth)]
             before = color
-        self.counts = Packed.of(counts, firsts)
         starts, columns, entry_firsts = [], [], []
         for matrix, row_depth, column_depth in matrices:
             first, entry_first = firsts[row_depth], matrix.indptr[firsts[row_depth]]
             starts.append(matrix.indptr[:-1] - np.repeat(entry_first[:-1], np.diff(first)))
             shift = np.repeat(firsts[column_depth][:-1], np.diff(entry_first))
-            columns.append((matrix.indices - shift).astype(np.int32))
+            columns.append(matrix.indices - shift)
             entry_firsts.append(entry_first.astype(np.int64))
-        self.starts = Packed.of(
-            [each.astype(np.int32) for each in starts], [firsts[depth] for _, depth, _ in matrices]
+        self.lists = Packed.of(
+            [*columns, *starts, *counts, kinds_of_colors],
+            [*entry_firsts, *(firsts[depth] for _, depth, _ in matrices), *firsts, firsts[0]],
         )
-        self.columns = Packed.of(columns, entry_firsts)
         self.values = np.concatenate([m.data for m, *_ in matrices])
-        self._column_depths = [column_depth for *_, column_depth in matrices]
+        self.layers, self._column_depths = layers, [depth for *_, depth in matrices]
+
+    @property
+    def n_rows(self) -> Ints:
+        """Number of colors of each graph, for each depth, ``(n_graphs, n_depths)``."""
+        return self.lists.sizes[:, 4 * self.layers : -1]
+
+    @property
+    def n_entries(self) -> Ints:
+        """Number of entries of each M, ``(n_graphs, n_layers)``."""
+        return self.lists.sizes[:, : 2 * self.layers : 2]
 
     @property
     def work(self) -> int:
         """What a pass over all graphs costs, in additions of rows."""
-        n_rows, n_entries = self.counts.sizes[1:].sum(), self.columns.sizes[::2].sum()
+        n_rows, n_entries = self.n_rows[:, 1:].sum(), self.n_entries.sum()
         return int(_ROW * n_rows + n_entries)
 
     def __len__(self) -> int:
         return len(self.sizes)
 
     def __getitem__(self, rows: Ints) -> ColorBatch:
-        offsets = _offsets(self.counts.sizes[:, rows])  # (n_depths, n_graphs + 1)
-        counts = torch.from_numpy(self.counts.values[self.counts.places(rows)])
+        n = 2 * self.layers  # matrices
+        starts, sizes = (each[rows].T.copy() for each in (self.lists.starts, self.lists.sizes))
+        offsets = _offsets(sizes)  # where each graph begins in each list
+        places = ranges(starts.ravel(), sizes.ravel())
+        found = self.lists.values.take(places)
+        # Matrices become blocks along the diagonals of larger ones.
+        color_offsets = offsets[2 * n : -1]
+        shifts = np.concatenate([color_offsets[self._column_depths, :-1], offsets[:n, :-1]])
+        shifted = np.repeat(shifts.ravel(), sizes[: 2 * n].ravel())
+        found[: len(shifted)] += shifted
+        lengths = offsets[:, -1]
+        lists = _split(found, lengths)
+        values = _split(self.values.take(places[: lengths[:n].sum()]), lengths[:n])
+        counts = torch.from_numpy(found[len(shifted) :].astype(np.float32))
+        matrices = list(map(Product, lists[:n], lists[n : 2 * n], values))
         return ColorBatch(
-            self.vectors(self.kinds.values[self.kinds.places(rows)]),
-            int(self.sizes[rows].sum()),
-            list(counts.split(offsets[:, -1].tolist())),
-            list(torch.from_numpy(offsets)),
-            self._products(rows, offsets),
+            self.vectors(lists[-1]),
+            int(self.sizes.take(rows).sum()),
+            counts.split(lengths[2 * n :].tolist()),
+            torch.from_numpy(color_offsets).unbind(),
+            [Weighted(*matrices[i : i + 2]) for i in range(0, n, 2)],
         )
 
-    def _products(self, rows: Ints, offsets: ShortInts) -> list[Weighted]:
-        """Cut out the matrices of some graphs, as blocks along the diagonals of larger ones."""
-        sizes, n_rows = self.columns.sizes[:, rows], self.starts.sizes[:, rows]
-        first_entries = _offsets(sizes)
-        places = self.columns.places(rows)
-        columns = self.columns.values[places]
-        columns += np.repeat(offsets[self._column_depths, :-1].ravel(), sizes.ravel())
-        starts = self.starts.values[self.starts.places(rows)]
-        starts += np.repeat(first_entries[:, :-1].ravel(), n_rows.ravel())
-        n_entries = first_entries[:, -1].tolist()
-        matrices = [
-            Product(*parts)
-            for parts in zip(
-                torch.from_numpy(columns).split(n_entries),
-                torch.from_numpy(starts).split(n_rows.sum(axis=1).tolist()),
-                torch.from_numpy(self.values[places]).split(n_entries),
-                strict=True,
-            )
-        ]
-        return [Weighted(*matrices[i : i + 2]) for i in range(0, len(matrices), 2)]
+
+def _split(array: NDArray[Any], lengths: ShortInts) -> list[NDArray[Any]]:
+    """Cut an array into runs of some lengths."""
+    ends = lengths.cumsum().tolist()
+    return [array[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _offsets(sizes: Ints) -> ShortInts:
     """Return where each graph begins, for each of several lists."""
-    offsets = np.zeros((len(sizes), sizes.shape[1] + 1), dtype=np.int32)
+    offsets = np.zeros((len(sizes), sizes.shape[1] + 1), dtype=np.int64)
     np.cumsum(sizes, axis=1, out=offsets[:, 1:])
-    return offsets
+    return offsets.astype(np.int32)
 
 
 def batches_of(graphs: GraphDataset, node_features: NodeFeatures, layers: int) -> Batches:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from kgnn.graphs.graph import Ints
 from kgnn.progress import track
-from kgnn.training.flat import Flat, flattened
+from kgnn.training.flat import Adam, Flat, flattened
 
 # Present in the paper's released code, not in its text.
 GRADIENT_NORM = 5.0
@@ -111,7 +112,7 @@ def train(
     history = History()
     best = averaged.state_dict()
     with flattened(module) as flat, flattened(averaged) as average:
-        optimizer = adam(flat, learning_rate, weight_decay)
+        optimizer = Adam(flat, learning_rate, weight_decay)
         n_steps = 0
         try:
             for epoch in track(range(epochs), what):
@@ -140,21 +141,19 @@ def train(
     return history
 
 
-def adam(flat: Flat, learning_rate: float, weight_decay: float) -> torch.optim.Adam:
-    """Return Adam for all parameters of a module."""
-    return torch.optim.Adam([flat.weights], lr=learning_rate, weight_decay=weight_decay, fused=True)
-
-
-def _step(
-    flat: Flat, optimizer: torch.optim.Optimizer, value: Tensor | dict[str, Tensor]
-) -> dict[str, float]:
+def _step(flat: Flat, optimizer: Adam, value: Tensor | dict[str, Tensor]) -> dict[str, float]:
     """Go one step down, and return the parts of the loss before it."""
     parts = value if isinstance(value, dict) else {"loss": value}
-    flat.gradient.zero_()
-    torch.stack(list(parts.values())).sum().backward()
-    nn.utils.clip_grad_norm_([flat.weights], GRADIENT_NORM)
+    optimizer.zero_grad()
+    reduce(torch.add, parts.values()).backward()
+    _clip(flat.gradient)
     optimizer.step()
     return {name: float(part.detach()) for name, part in parts.items()}
+
+
+def _clip(gradient: Tensor) -> None:
+    """Shorten a gradient that is too long: torch's ``clip_grad_norm_`` for one vector."""
+    gradient.mul_((GRADIENT_NORM / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp_(max=1.0))
 
 
 @torch.no_grad()
