@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -68,12 +69,17 @@ class Cell:
 
     @property
     def command(self) -> str:
-        """The command that runs this cell alone."""
-        settings = "".join(f" --set '{k}={_plain(v)}'" for k, v in self.parameters.items())
-        return (
-            f"kgnn run {self.method} {self.dataset} --protocol {self.protocol} "
-            f"--labels {self.labels:g} --seed {self.seed} --splits 1{settings}"
-        )
+        """The command that runs this cell alone.
+
+        Examples
+        --------
+        >>> print(Cell("DD", "a3", "wl", {"iterations": [1, 2]}, seed=3).command)
+        kgnn run wl DD --protocol fair --labels 0.1 --seed 3 --splits 1 '--set=iterations=1, 2'
+        """
+        settings = [f"--set={k}={_plain(v)}" for k, v in self.parameters.items()]
+        options = f"--protocol {self.protocol} --labels {self.labels:g} --seed {self.seed}"
+        words = ["kgnn", "run", self.method, self.dataset, *options.split(), "--splits", "1"]
+        return shlex.join([*words, *settings])
 
     def __str__(self) -> str:
         settings = "".join(f", {k}={_plain(v)}" for k, v in self.parameters.items())
@@ -83,5 +89,5 @@ class Cell:
 
 def _plain(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value)) + ("," if len(value) == 1 else "")
+        return ", ".join(map(str, value)) or "()"
     return str(value)

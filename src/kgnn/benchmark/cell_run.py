@@ -7,21 +7,25 @@ import platform
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import Record
 from kgnn.errors import GraphDataError
+from kgnn.graphs.cache import cache_folder
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
 from kgnn.methods.registry import make
+
+if TYPE_CHECKING:
+    from kgnn.methods.base import GraphClassifier
 
 _PACKAGES = ("kgnn", "numpy", "scipy", "scikit-learn", "torch", "gensim")
 _MIB = 1 << 20
@@ -36,45 +40,54 @@ def run_cell(cell: Cell, memory_limit: int | None = None) -> Record:
     memory_limit : int, optional
         Bytes that the cell may add to what the process has; a cell that needs more fails.
     """
-    from kgnn.threads import limit_threads
-
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in cell.parameters.items()}
-    method = make(cell.method, **{"random_state": cell.seed, **settings})
-    outcome, result, reason = "done", {}, ""
     try:
-        with limit_threads(1), _limited(memory_limit), _measured_memory() as peak_mib:
-            result = _evaluate(cell, method)
-        result["peak_mib"] = peak_mib()
+        result, all_parameters = _measured(cell, memory_limit)
+        return _record(cell, "done", result=result, all_parameters=all_parameters)
     except GraphDataError as declined:  # these graphs are not for this method
-        outcome, reason = "declined", str(declined)
-    except Exception as error:  # whatever it is, the other cells go on
-        outcome, reason = "failed", _told(error)
-    return Record(
-        cell,
-        outcome,
-        result,
-        reason,
-        all_parameters=method.get_params(),
-        versions=_versions(),
-        machine=_machine(),
-        finished=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-    )
+        return _record(cell, "declined", reason=str(declined))
+    except (Exception, SystemExit) as error:  # whatever it is, the other cells go on
+        return _record(cell, "failed", reason=_told(error, memory_limit))
 
 
 def died(cell: Cell, reason: str) -> Record:
     """Record a cell whose process died, so that it could not say anything itself."""
+    return _record(cell, "failed", reason=reason)
+
+
+def _record(cell: Cell, outcome: str, **told: Any) -> Record:
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return Record(
-        cell, "failed", reason=reason, versions=_versions(), machine=_machine(), finished=now
-    )
+    return Record(cell, outcome, **told, versions=_versions(), machine=_machine(), finished=now)
 
 
-def _evaluate(cell: Cell, method: Any) -> dict[str, Any]:
+def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the result of a cell with what it took, and all parameters of its method."""
+    from kgnn.kernels.kept_counts import keeping_counts
+    from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+    from kgnn.threads import limit_threads
+
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in cell.parameters.items()}
+    method = make(cell.method, **{"random_state": cell.seed, **settings})
+    folder = cache_folder() / "counts"
+    with (
+        limit_threads(1),
+        keeping_counts(folder, WeisfeilerLehman) as kept,
+        _limited(memory_limit),
+        _measured_memory() as peak_mib,
+    ):
+        result = _evaluate(cell, method)
+    result |= {"peak_mib": peak_mib(), "seconds_saved": round(kept.seconds_saved, 3)}
+    return result, method.get_params()
+
+
+def _evaluate(cell: Cell, method: GraphClassifier) -> dict[str, Any]:
     from kgnn.evaluation.cases import find_cases
     from kgnn.evaluation.protocol import evaluate_split
     from kgnn.evaluation.splits import make_split
 
-    graphs = _load(cell.dataset)
+    try:
+        graphs = _load(cell.dataset)
+    except GraphDataError as error:  # it was readable where the benchmark was started
+        raise RuntimeError(f"'{cell.dataset}' cannot be read here: {error}") from error
     if graphs.fingerprint != cell.fingerprint:
         raise RuntimeError(
             f"'{cell.dataset}' has other graphs here (fingerprint {graphs.fingerprint}) than where "
@@ -93,14 +106,16 @@ def _load(dataset: str) -> GraphDataset:
     return load(dataset)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException, memory_limit: int | None) -> str:
     """Return type, message and the last place in our code."""
     ours = [
         f for f in traceback.extract_tb(error.__traceback__) if "kgnn" in Path(f.filename).parts
     ]
     place = f" ({Path(ours[-1].filename).name}, line {ours[-1].lineno})" if ours else ""
-    first_lines = " ".join(str(error).split())[:500]
-    return f"{type(error).__name__}: {first_lines}{place}"
+    message = " ".join(str(error).split())[:500]
+    is_memory = isinstance(error, MemoryError) or "allocate" in message  # the latter is torch's
+    limit = f" beyond the limit of {memory_limit / _MIB:.0f} MiB" if memory_limit else ""
+    return f"{f'out of memory{limit}: ' * is_memory}{type(error).__name__}: {message}{place}"
 
 
 @contextmanager
@@ -115,16 +130,13 @@ def _limited(extra: int | None) -> Iterator[None]:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (_data_bytes() + extra, hard))
+    limits = [size for size in (soft, hard) if size != resource.RLIM_INFINITY]
+    allocated = _status("VmData") or 0
+    resource.setrlimit(resource.RLIMIT_DATA, (min([allocated + extra, *limits]), hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-
-def _data_bytes() -> int:
-    """Return what this process has allocated so far."""
-    return _status("VmData") or 0
 
 
 def _status(field: str) -> int | None:
@@ -138,7 +150,7 @@ def _status(field: str) -> int | None:
 
 
 @contextmanager
-def _measured_memory() -> Iterator[Any]:
+def _measured_memory() -> Iterator[Callable[[], float | None]]:
     """Give a function that tells the most memory used since the block began, in MiB.
 
     A worker runs many cells. Linux can forget the peak of the earlier ones; elsewhere the peak of

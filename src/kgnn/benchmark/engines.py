@@ -1,13 +1,14 @@
-"""Where cells run: in this process, in local processes, or on a Ray cluster.
+"""Where cells run: in this process or in local processes; see `ray_engine` for a cluster.
 
 An engine takes cells and yields their records as they come, in any order. It starts a cell only
-when there is room for it, so that few are in flight when somebody pulls the plug.
+when there is room for it, so that few are in flight when somebody pulls the plug. It ends its
+workers when it is done, closed or interrupted.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,11 @@ from kgnn.benchmark.record import Record
 
 # Told when a cell starts.
 Started = Callable[[Cell], None]
-Engine = Callable[[Sequence[Cell], Started], Iterator[Record]]
+Records = Generator[Record, None, None]
+Engine = Callable[[Sequence[Cell], Started], Records]
+
+# Small graphs drown in the overhead of many threads, and cells share the processors already.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class ThisProcess:
 
     memory_limit: int | None = None
 
-    def __call__(self, cells: Sequence[Cell], started: Started) -> Iterator[Record]:
+    def __call__(self, cells: Sequence[Cell], started: Started) -> Records:
         """Run cells."""
         for cell in cells:
             started(cell)
@@ -58,49 +63,50 @@ class Processes:
     n_workers: int | None = None
     memory_limit: int | None = None
 
-    def __call__(self, cells: Sequence[Cell], started: Started) -> Iterator[Record]:
+    def __call__(self, cells: Sequence[Cell], started: Started) -> Records:
         """Run cells."""
-        waiting, suspects = list(cells), list[Cell]()
+        waiting = list(cells)
         while waiting:
-            yield from self._until_one_dies(waiting, suspects, started, self._size(len(waiting)))
-            while suspects:
-                alone, guilty = [suspects.pop(0)], list[Cell]()
-                yield from self._until_one_dies(alone, guilty, started, 1)
-                yield from (
-                    died(cell, "the process died, twice (killed, or out of memory)")
-                    for cell in guilty
-                )
-
-    def _size(self, n_cells: int) -> int:
-        return min(self.n_workers or os.cpu_count() or 1, n_cells)
+            n_workers = min(self.n_workers or os.cpu_count() or 1, len(waiting))
+            suspects = yield from self._until_one_dies(waiting, started, n_workers)
+            for suspect in suspects:
+                for guilty in (yield from self._until_one_dies([suspect], started, 1)):
+                    yield died(guilty, "the process died, twice (killed, or out of memory)")
 
     def _until_one_dies(
-        self, waiting: list[Cell], suspects: list[Cell], started: Started, n_workers: int
-    ) -> Iterator[Record]:
-        """Run what is waiting; where a process dies, what was in flight becomes suspect."""
+        self, waiting: list[Cell], started: Started, n_workers: int
+    ) -> Generator[Record, None, list[Cell]]:
+        """Run what is waiting; where a process dies, return the cells that were in flight."""
         from concurrent.futures import FIRST_COMPLETED, wait
-        from concurrent.futures.process import BrokenProcessPool
 
         from loky import ProcessPoolExecutor
 
-        one_thread = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         running: dict[Any, Cell] = {}
-        executor = ProcessPoolExecutor(n_workers, env=one_thread)
+        executor = ProcessPoolExecutor(n_workers, env=ONE_THREAD)
         try:
             while waiting or running:
                 while waiting and len(running) < n_workers:
                     cell = waiting.pop(0)
-                    started(cell)
                     running[executor.submit(run_cell, cell, self.memory_limit)] = cell
+                    started(cell)
                 finished, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    cell = running.pop(future)
-                    try:
-                        yield future.result()
-                    except BrokenProcessPool:
-                        suspects.append(cell)
+                suspects = yield from _take(finished, running)
                 if suspects:
-                    suspects.extend(running.values())
-                    return
+                    return [*suspects, *running.values()]
+            return []
         finally:
-            executor.shutdown(wait=not suspects, kill_workers=True)
+            executor.shutdown(kill_workers=True)
+
+
+def _take(finished: set[Any], running: dict[Any, Cell]) -> Generator[Record, None, list[Cell]]:
+    """Yield the records of finished futures; return the cells of those whose process died."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    suspects = []
+    for future in finished:
+        cell = running.pop(future)
+        try:
+            yield future.result()
+        except BrokenProcessPool:
+            suspects.append(cell)
+    return suspects

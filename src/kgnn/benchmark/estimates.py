@@ -32,6 +32,7 @@ class Estimates:
     def __init__(self, sizes: Mapping[str, float], records: Iterable[Record] = ()) -> None:
         self.sizes = sizes
         self._seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self._known: dict[tuple[str, str], float] = {}  # estimates from what has run until now
         for record in records:
             self.learn(record)
 
@@ -40,20 +41,27 @@ class Estimates:
         if record.outcome == "done":
             cell = record.cell
             self._seconds[cell.method, cell.dataset].append(record.result["seconds"])
+            self._known.clear()
 
     def __call__(self, cell: Cell) -> float:
         """Return the seconds that a cell will probably take."""
-        if known := self._seconds.get((cell.method, cell.dataset)):
-            return median(known)
-        size = self.sizes.get(cell.dataset, 1.0)
+        pair = cell.method, cell.dataset
+        if pair not in self._known:
+            self._known[pair] = self._estimate(*pair)
+        return self._known[pair]
+
+    def _estimate(self, method: str, dataset: str) -> float:
+        if seconds := self._seconds.get((method, dataset)):
+            return median(seconds)
         rates = [
-            (method, median(values) / self.sizes.get(dataset, 1.0))
-            for (method, dataset), values in self._seconds.items()
+            (of_method, median(seconds) / self._size(of_dataset))
+            for (of_method, of_dataset), seconds in self._seconds.items()
         ]
-        own = [rate for method, rate in rates if method == cell.method]
-        if own or rates:
-            return size * fmean(own or [rate for _, rate in rates])
-        return size
+        own = [rate for of_method, rate in rates if of_method == method]
+        return self._size(dataset) * fmean(own or [rate for _, rate in rates] or [1.0])
+
+    def _size(self, dataset: str) -> float:
+        return max(1.0, self.sizes.get(dataset, 1.0))
 
     @property
     def is_blind(self) -> bool:

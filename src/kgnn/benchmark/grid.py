@@ -23,14 +23,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from kgnn.benchmark.cell import Cell
-from kgnn.errors import DatasetUnavailableError, KgnnError, ParameterError, UnknownNameError
+from kgnn.errors import ParameterError, UnknownNameError
 from kgnn.evaluation.splits import PROTOCOLS
 from kgnn.graphs.catalog import find, is_known
 from kgnn.methods.parameters import check
@@ -46,7 +46,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 FOLDERS = (_PACKAGE / "benchmark" / "grids", _PACKAGE.parents[1] / "benchmarks")
 
 
-class GridError(KgnnError, ValueError):
+class GridError(ParameterError):
     """A grid file that says something that cannot be run."""
 
 
@@ -93,35 +93,41 @@ class Grid:
     @classmethod
     def of(cls, name: str, values: dict[str, Any], source: str = "the grid") -> Grid:
         """Build a grid from what a file says, and refuse what could not run."""
-        named = {key.replace("-", "_"): value for key, value in values.items()}
-        named["rules"] = tuple(named.pop("rule", ()))
-        fields = set(cls.__dataclass_fields__) - {"name"}
-        for key in named:
-            if key not in fields:
-                raise UnknownNameError.of(f"key of a grid in {source}", key, fields)
+        for key, value in values.items():
+            _require_known(f"key of a grid in {source}", [key], _KEYS)
+            if not _KEYS[key][1](value):
+                raise GridError(f"{source}: '{key}' must be {_KEYS[key][0]}, got {value!r}.")
         for needed in ("title", "methods", "datasets"):
-            if not named.get(needed):
+            if not values.get(needed):
                 raise GridError(f"{source} has no '{needed}'.")
         as_fields: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in named.items()
+            "rules" if key == "rule" else key.replace("-", "_"): _tuple(value)
+            for key, value in values.items()
         }
+        as_fields["datasets"] = tuple(map(_catalog_name, as_fields["datasets"]))
         grid = cls(name, **as_fields)
-        grid._check(source)
+        grid._require_names(source)
         return grid
 
-    def _check(self, source: str) -> None:
+    def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
-            raise ParameterError(
-                f"{source}: the protocol must be one of {PROTOCOLS}, got '{self.protocol}'."
-            )
-        for method in self.methods:
-            if method not in entries():
-                raise UnknownNameError.of(f"method ({source})", method, entries())
+            raise ParameterError(f"The protocol must be one of {PROTOCOLS}, got '{self.protocol}'.")
+
+    def _require_names(self, source: str) -> None:
+        """Refuse names that do not exist, so that a slip of the pen is not simply passed over."""
+        _require_known(f"method ({source})", self.methods, entries())
+        _require_known(f"dataset of splits-of in {source}", self.splits_of, self.datasets)
         for rule in self.rules:
             if set(rule) - {"datasets", "methods", "set"} or not isinstance(rule.get("set"), dict):
                 raise GridError(
                     f"{source}: a rule has 'set' and perhaps 'datasets' and 'methods', got {rule}."
                 )
+            for key in ("datasets", "methods"):
+                known = getattr(self, key)
+                _require_known(f"name of a rule's {key} in {source}", rule.get(key, ()), known)
+        for dataset, method in product(self.datasets, self.methods):
+            for parameters in self._parameters(dataset, method):
+                check(make(method, **parameters))
 
     def only(self, **chosen: Iterable[str]) -> Grid:
         """Return the part of the grid with these methods or datasets.
@@ -139,12 +145,10 @@ class Grid:
             if field_name not in ("methods", "datasets"):
                 raise UnknownNameError.of("part of a grid", key, ("method", "dataset"))
             there = getattr(self, field_name)
-            by_name = {_canonical(name): name for name in there}
-            for name in names:
-                if _canonical(name) not in by_name:
-                    raise UnknownNameError.of(f"{key} of the grid '{self.name}'", name, there)
-            wanted = {_canonical(name) for name in names}
-            kept[field_name] = tuple(name for name in there if _canonical(name) in wanted)
+            spelled = {name.lower(): name for name in there}
+            wanted = [spelled.get(name.lower(), _catalog_name(name)) for name in names]
+            _require_known(f"{key} of the grid '{self.name}'", wanted, there)
+            kept[field_name] = tuple(name for name in there if name in wanted)
         return replace(self, **kept)
 
     def n_splits(self, dataset: str) -> int:
@@ -160,41 +164,93 @@ class Grid:
             Content of each dataset.
         """
         listed = entries()
+        seen: set[str] = set()  # what is listed twice runs once
         for dataset, method, labels in product(self.datasets, self.methods, self.labels):
-            for chosen in product(*self.sweep.values()):
-                swept = dict(zip(self.sweep, chosen, strict=True))
-                parameters = _changed(method, {**self._set(dataset, method), **swept})
+            for parameters in self._parameters(dataset, method):
                 for seed in range(self.n_splits(dataset)):
-                    yield Cell(
+                    cell = Cell(
                         dataset=dataset,
                         fingerprint=fingerprints[dataset],
                         method=method,
-                        parameters=parameters,
+                        parameters=_changed(method, parameters),
                         protocol=self.protocol,
                         labels=labels,
                         seed=seed,
                         revision=listed[method].revision,
                         cases=self.cases,
                     )
+                    if cell.key not in seen:
+                        seen.add(cell.key)
+                        yield cell
 
-    def _set(self, dataset: str, method: str) -> dict[str, Any]:
-        parameters: dict[str, Any] = {}
+    def _parameters(self, dataset: str, method: str) -> Iterator[dict[str, Any]]:
+        """Yield the parameters of each combination of the sweep, after those of the rules."""
+        ruled: dict[str, Any] = {}
         for rule in self.rules:
-            if dataset in rule.get("datasets", [dataset]) and method in rule.get(
-                "methods", [method]
-            ):
-                parameters |= rule["set"]
-        return parameters
+            is_for_dataset = dataset in rule.get("datasets", [dataset])
+            if is_for_dataset and method in rule.get("methods", [method]):
+                ruled |= rule["set"]
+        for chosen in product(*self.sweep.values()):
+            swept = dict(zip(self.sweep, chosen, strict=True))
+            yield {key: _tuple(value) for key, value in {**ruled, **swept}.items()}
 
 
 def _changed(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Leave out what is the default anyway: the cell is the same, and so is its record."""
     if not parameters:
         return {}
-    as_fields = {k: tuple(v) if isinstance(v, list) else v for k, v in parameters.items()}
     defaults = make(method).get_params()
-    check(make(method, **as_fields))
-    return {key: value for key, value in as_fields.items() if value != defaults[key]}
+    return {key: value for key, value in parameters.items() if value != defaults[key]}
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_table_of(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(holds, value.values()))
+
+
+# What may stand in a file: how to say it, and how to tell it.
+_KEYS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "title": ("a text", lambda value: isinstance(value, str)),
+    "methods": ("a list of names", _is_names),
+    "datasets": ("a list of names", _is_names),
+    "labels": (
+        "a list of shares between 0 and 1",
+        lambda value: (
+            isinstance(value, list)
+            and all(isinstance(each, float) and 0 < each < 1 for each in value)
+        ),
+    ),
+    "protocol": ("a text", lambda value: isinstance(value, str)),
+    "splits": ("a number from 1", lambda value: _is_count(value) and value > 0),
+    "splits-of": ("a table of numbers", lambda value: _is_table_of(value, _is_count)),
+    "cases": ("a number from 0", _is_count),
+    "sweep": (
+        "a table of lists",
+        lambda value: _is_table_of(value, lambda each: isinstance(each, list)),
+    ),
+    "rule": (
+        "tables, written [[rule]]",
+        lambda value: isinstance(value, list) and all(isinstance(each, dict) for each in value),
+    ),
+}
+
+
+def _require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UnknownNameError.of(kind, name, known)
+
+
+def _tuple(value: Any) -> Any:
+    """Turn a list of a file into what the fields of grids and methods hold."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def grid_names() -> list[str]:
@@ -206,7 +262,7 @@ def _find(source: str) -> Path:
     if source.endswith(".toml"):
         path = Path(source)
         if not path.is_file():
-            raise DatasetUnavailableError(f"There is no grid file {path}.")
+            raise GridError(f"There is no grid file {path}.")
         return path
     for folder in FOLDERS:
         if (folder / f"{source}.toml").is_file():
@@ -214,5 +270,6 @@ def _find(source: str) -> Path:
     raise UnknownNameError.of("grid", source, grid_names())
 
 
-def _canonical(name: str) -> str:
-    return find(name).name if is_known(name) else name.lower()
+def _catalog_name(dataset: str) -> str:
+    """Return the one name of a dataset that has several."""
+    return find(dataset).name if is_known(dataset) else dataset

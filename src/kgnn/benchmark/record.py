@@ -24,12 +24,13 @@ class Record:
         ``declined``: the method says that this is not for it; ``failed``: an error, or a worker
         that died. What failed is tried again by the next run.
     result : dict
-        Where it is done, the fields of `kgnn.evaluation.protocol.SplitResult`, ``peak_mib``, and
-        ``cases`` where they were asked for.
+        Where it is done, the fields of `kgnn.evaluation.protocol.SplitResult`, ``peak_mib``,
+        ``seconds_saved`` (what ``seconds`` lacks because other cells had counted the same graphs
+        before; see `kgnn.kernels.kept_counts`), and ``cases`` where they were asked for.
     reason : str
         Why it was declined, or the error.
     all_parameters : dict
-        Every parameter of the method, defaults too.
+        Where it is done, every parameter of the method, defaults too.
     versions, machine : dict
         What it was made with.
     finished : str
@@ -44,6 +45,10 @@ class Record:
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
     finished: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("result", "all_parameters"):  # as they come back from a file
+            object.__setattr__(self, name, json.loads(json.dumps(getattr(self, name))))
 
     @property
     def is_finished(self) -> bool:
@@ -70,13 +75,20 @@ class Record:
         """
         try:
             values = json.loads(text)
-            is_known = values.pop("format") == FORMAT and values["outcome"] in OUTCOMES
-            key = values.pop("key")
-            record = cls(**{**values, "cell": Cell(**values["cell"])})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            found, key = values.pop("format"), values.pop("key")
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise RecordError(f"{source} is not a record of a benchmark: {error!r}") from error
-        if not is_known:
-            raise RecordError(f"{source} is a record of another version of kgnn")
+        if found != FORMAT:
+            raise OtherFormatError(
+                f"{source} is a record of another version of kgnn (format {found}, this one has "
+                f"{FORMAT}). Use that version, or another store."
+            )
+        try:
+            record = cls(**{**values, "cell": Cell(**values["cell"])})
+        except (LookupError, TypeError) as error:
+            raise RecordError(f"{source} is a damaged record: {error!r}") from error
+        if record.outcome not in OUTCOMES:
+            raise RecordError(f"{source} has the outcome '{record.outcome}', not one of {OUTCOMES}")
         if record.cell.key != key:
             raise RecordError(f"{source} says that its key is {key}, but it is {record.cell.key}")
         return record
@@ -84,3 +96,7 @@ class Record:
 
 class RecordError(KgnnError, ValueError):
     """A file in a store that is not what it should be."""
+
+
+class OtherFormatError(RecordError):
+    """A record that another version of kgnn can read; it is not to be overwritten."""

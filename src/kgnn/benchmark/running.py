@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from kgnn.benchmark.cell import Cell
@@ -40,11 +41,13 @@ class Progress:
         """Cells that failed in this run."""
         return [record for record in self.finished if record.outcome == "failed"]
 
-    def seconds_left(self, n_workers: int) -> float | None:
-        """Guess the time that is left; None before anything is known."""
+    @property
+    def seconds_left(self) -> float | None:
+        """Guess the time that is left, as many cells at a time as now; None if nothing is known."""
         if self.estimates.is_blind:
             return None
-        return sum(map(self.estimates, [*self.waiting, *self.running])) / n_workers
+        work = sum(map(self.estimates, [*self.waiting, *self.running]))
+        return work / max(1, len(self.running))
 
 
 def run_missing(
@@ -66,11 +69,11 @@ def run_missing(
     watch : callable
         Told of each change.
     """
-    known = [(cell, store.get(cell)) for cell in cells]
-    records = [record for _, record in known if record is not None and record.is_finished]
+    records = [record for cell in cells if (record := store.get(cell)) and record.is_finished]
     estimates = Estimates(sizes, records)
-    missing = [cell for cell, record in known if record is None or not record.is_finished]
-    # Every cell of one dataset after the other would make the last ones wait for one worker.
+    finished = {record.cell.key for record in records}
+    missing = [cell for cell in cells if cell.key not in finished]
+    # A long cell that starts last would keep one worker busy while the others have nothing to do.
     missing.sort(key=estimates, reverse=True)
     progress = Progress(cells, len(records), missing.copy(), estimates)
 
@@ -81,10 +84,13 @@ def run_missing(
         watch(progress)
 
     watch(progress)
-    for record in engine(missing, started):
-        store.put(record)
-        estimates.learn(record)
-        progress.running.remove(record.cell)
-        progress.finished.append(record)
-        watch(progress)
+    if not missing:  # an engine would start workers
+        return progress
+    with closing(engine(missing, started)) as arriving:  # workers end whatever happens here
+        for record in arriving:
+            store.put(record)
+            estimates.learn(record)
+            progress.running.remove(record.cell)
+            progress.finished.append(record)
+            watch(progress)
     return progress

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kgnn.benchmark.cell import Cell
-from kgnn.benchmark.record import Record, RecordError
+from kgnn.benchmark.record import OtherFormatError, Record, RecordError
 from kgnn.errors import DatasetUnavailableError
 from kgnn.files import write_text
 from kgnn.progress import track
@@ -39,7 +39,7 @@ class Store:
     def path(self, cell: Cell) -> Path:
         """Return where the record of a cell is, if there is one.
 
-        The key alone decides; names before it are for people.
+        The key tells cells apart; the names before it are for people.
         """
         dataset = Path(cell.dataset).name.replace(" ", "-")
         return self.folder / dataset / f"{cell.method}-{cell.seed}-{cell.key}.json"
@@ -55,6 +55,8 @@ class Store:
             return Record.from_json(path.read_text(encoding="utf-8"), str(path))
         except FileNotFoundError:
             return None
+        except OtherFormatError:
+            raise
         except (RecordError, UnicodeDecodeError) as error:
             _logger.warning("%s; the cell will run again", error)
             return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,18 +53,29 @@ def bench(
     if splits is not None:
         chosen = replace(chosen, splits=splits, splits_of={})
     chosen = chosen.only(**_parts(only or []))
-    running_on, n_workers = _engine(engine, workers, address, _bytes(memory_limit))
+    running_on = _engine(engine, workers, address, _bytes(memory_limit))
     with progress_bars():
         fingerprints, sizes = _datasets(chosen.datasets)
     cells = list(chosen.cells(fingerprints))
-    with Live(console=err(), refresh_per_second=4, transient=True) as live:
-        progress = run_missing(
-            cells,
-            Store(output),
-            running_on,
-            sizes,
-            lambda now: live.update(_view(chosen.title, now, n_workers)),
+    try:
+        with (
+            redirect_stdout(sys.stderr),  # Ray speaks of dead workers there
+            Live(console=err(), refresh_per_second=4, transient=True) as live,
+        ):
+            progress = run_missing(
+                cells,
+                Store(output),
+                running_on,
+                sizes,
+                lambda now: live.update(_view(chosen.title, now)),
+            )
+    except KeyboardInterrupt:
+        err().print(
+            f"stopped; what is finished is in {output}, the same command goes on from there",
+            highlight=False,
+            soft_wrap=True,
         )
+        raise typer.Exit(130) from None
     if as_json:
         print_json(_summary(progress))
     else:
@@ -86,21 +99,18 @@ def _parts(only: list[str]) -> dict[str, list[str]]:
 
 def _engine(
     name: str, workers: int | None, address: str | None, memory_limit: int | None
-) -> tuple[Engine, int]:
-    import os
-
+) -> Engine:
     from kgnn.benchmark.engines import Processes, ThisProcess
+    from kgnn.benchmark.ray_engine import RayCluster
 
-    n_workers = workers or os.cpu_count() or 1
+    if address is not None and name != "ray":
+        raise ParameterError(f"--address is for --engine ray, got the engine '{name}'.")
     if name == "here":
-        return ThisProcess(memory_limit), 1
+        return ThisProcess(memory_limit)
     if name == "processes":
-        return Processes(n_workers, memory_limit), n_workers
+        return Processes(workers, memory_limit)
     if name == "ray":
-        from kgnn.benchmark.ray_engine import RayCluster
-
-        cluster = RayCluster(workers, address, memory_limit)
-        return cluster, cluster.n_workers_or_cores
+        return RayCluster(workers, address, memory_limit)
     raise ParameterError(f"The engine must be one of {', '.join(_ENGINES)}, got '{name}'.")
 
 
@@ -123,9 +133,9 @@ def _datasets(names: tuple[str, ...]) -> tuple[dict[str, str], dict[str, float]]
     return fingerprints, {name: float(g.n_nodes + g.n_arcs) for name, g in loaded.items()}
 
 
-def _view(title: str, progress: Progress, n_workers: int) -> Group:
+def _view(title: str, progress: Progress) -> Group:
     n_done = progress.found + len(progress.finished) - len(progress.failed)
-    left = progress.seconds_left(n_workers)
+    left = progress.seconds_left
     counts = table(
         title,
         *((heading, "right") for heading in ("cells", "done", "running", "waiting", "failed")),

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
 from kgnn.graphs.interop import as_dataset
+from kgnn.kernels import kept_counts
 from kgnn.kernels.base import Features, Featurizer, gram
 from kgnn.kernels.counting import Counts, short_csr
 from kgnn.kernels.numbering import Colors
@@ -78,7 +79,7 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
     def transform(self, graphs: GraphDataset) -> sparse.csr_array:
         """Return the features of graphs as a CSR matrix, ``(n_graphs, n_features)``."""
         check_is_fitted(self, "vocabulary_")
-        return self._matrix(self._count(as_dataset(graphs)))
+        return self._matrix(self._counted(as_dataset(graphs)))
 
     def gram(self, graphs: GraphDataset, others: GraphDataset | None = None) -> Floats:
         """Return kernel values between graphs, over what is in the vocabulary."""
@@ -89,13 +90,24 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
         """Count what each graph contains."""
         raise NotImplementedError
 
+    def _counted(self, graphs: GraphDataset) -> Counts:
+        """Count, unless it was done before and kept."""
+        return kept_counts.counted(self, graphs, self.counting, self._count)
+
+    @property
+    def counting(self) -> tuple[str, ...]:
+        """All that decides what is counted: kind, parameters, what `fit` has settled."""
+        settings = {k: v for k, v in self.get_params().items() if k not in _AFTER_COUNTING}
+        settled = {k: v for k, v in vars(self).items() if k == "start_"}
+        return type(self).__module__, type(self).__qualname__, repr(settings), repr(settled)
+
     def _start(self, graphs: GraphDataset) -> None:
         """Check parameters and settle what `fit` decides before anything is counted."""
 
     def _fit(self, graphs: GraphDataset, shared: SharedCounts | None = None) -> Counts:
         self._validate()
         self._start(graphs)
-        counted = self._count(graphs) if shared is None else shared.counts(self, graphs)
+        counted = self._counted(graphs) if shared is None else shared.counts(self, graphs)
         self.vocabulary_ = self._frequent(counted)
         extra = int(self.unseen == "count")
         ends = np.cumsum([len(v) + extra for v in self.vocabulary_]).tolist()
@@ -206,11 +218,9 @@ class SharedCounts:
 
     def counts(self, featurizer: CountedFeatures, graphs: GraphDataset) -> Counts:
         """Count, unless a featurizer like this one has counted these graphs before."""
-        settings = {k: v for k, v in featurizer.get_params().items() if k not in _AFTER_COUNTING}
-        settled = {k: v for k, v in vars(featurizer).items() if k == "start_"}
-        key = (id(graphs), type(featurizer), repr(settings), repr(settled))
+        key = (id(graphs), *featurizer.counting)
         if key not in self._found:
-            self._found[key] = graphs, featurizer._count(graphs)
+            self._found[key] = graphs, featurizer._counted(graphs)
         return self._found[key][1]
 
 

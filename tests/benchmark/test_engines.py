@@ -1,0 +1,109 @@
+"""Real grids on real workers, some of which die."""
+
+import sys
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from kgnn.benchmark.cell_run import run_cell
+from kgnn.benchmark.engines import Processes, ThisProcess
+from kgnn.benchmark.ray_engine import ClusterError, RayCluster
+from kgnn.benchmark.running import run_missing
+from kgnn.benchmark.store import Store
+from kgnn.errors import MissingExtraError
+from tests.benchmark.conftest import cells_of
+
+MIB = 1 << 20
+pytestmark = pytest.mark.usefixtures("misbehaving")
+
+
+def run(cells, store, engine):
+    """Run what is missing; return the records by method and split, each of which came once."""
+    progress = run_missing(cells, store, engine, {})
+    came = Counter(record.cell.key for record in progress.finished)
+    assert set(came.values()) <= {1}
+    records = {(r.cell.method, r.cell.seed): r for r in store}
+    assert len(records) == len(cells) == len(list(store))
+    return records
+
+
+def reasons(records):
+    return {cell: record.reason for cell, record in records.items() if record.outcome == "failed"}
+
+
+def test_a_cell_says_how_it_went():
+    cells = cells_of("wl", "gnn-sup", rule=[{"methods": ["gnn-sup"], "set": {"epochs": 2}}])
+    for cell in cells:
+        record = run_cell(cell)
+        assert record.outcome == "done", record.reason
+        assert record.result["seed"] == cell.seed
+        assert record.result["peak_mib"] > 1
+        assert record.result["seconds_saved"] >= 0
+    assert record.all_parameters["epochs"] == 2
+    assert {"python", "kgnn", "torch"} <= set(record.versions)
+
+
+def test_a_cell_gives_the_same_result_whether_or_not_counts_were_kept(cache_folder):
+    cell, *_ = cells_of("memnn-sup", rule=[{"set": {"epochs": 2}}])
+    timing = ("seconds", "cpu_seconds", "seconds_saved", "peak_mib")
+    first, second = (run_cell(cell).result for _ in range(2))
+    assert list((cache_folder / "counts").iterdir())
+    assert second["seconds_saved"] > first["seconds_saved"] or first["seconds_saved"] > 0
+    for name in timing:
+        first.pop(name), second.pop(name)
+    assert first == second
+
+
+def test_errors_are_records_and_do_not_stop_the_grid(tmp_path):
+    cells = cells_of("raising", "declining", "exiting", "majority", "gk")
+    records = run(cells, Store(tmp_path), ThisProcess())
+    outcomes = Counter(record.outcome for record in records.values())
+    assert outcomes == {"done": 7, "declined": 1, "failed": 2}
+    assert "ZeroDivisionError: nothing to divide by" in records["raising", 1].reason
+    assert "SystemExit" in records["exiting", 1].reason
+    assert records["declining", 1].reason == "these graphs are not for me"
+
+
+def test_a_dataset_that_has_changed_is_not_taken_for_the_one_asked_for():
+    cell, *_ = cells_of("majority")
+    assert "has other graphs here" in run_cell(replace(cell, fingerprint="a3")).reason
+
+
+def test_local_processes_survive_what_cells_do_to_them(tmp_path):
+    store = Store(tmp_path)
+    cells = cells_of("dying", "hungry", "majority", rule=[
+        {"methods": ["dying"], "set": {"deaths": 2}},
+    ])  # fmt: skip
+    records = run(cells, store, Processes(2, memory_limit=300 * MIB))
+    told = reasons(records)
+    assert set(told) == {("dying", 1), ("hungry", 1)}
+    assert "died, twice" in told["dying", 1]
+    assert "out of memory beyond the limit of 300 MiB" in told["hungry", 1]
+    assert not reasons(run(cells, store, ThisProcess()))
+
+
+def test_ray_runs_the_cell_of_a_dead_worker_again_and_at_last_gives_up(tmp_path, misbehaving):
+    store = Store(tmp_path)
+    cells = cells_of("dying", sweep={"deaths": [1, 100]})
+    progress = run_missing(cells, store, RayCluster(2), {})
+    assert sorted(map(str, (record.cell for record in progress.finished))) == sorted(
+        map(str, cells)
+    )
+    deaths = Counter(mark.name.split("-")[0] for mark in misbehaving.iterdir())
+    assert deaths == {"1": 1, "100": 3}
+    (failed,) = [record for record in store if record.outcome == "failed"]
+    assert failed.cell.parameters == {"deaths": 100}
+    assert "WorkerCrashedError: The worker died" in failed.reason
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "auto"])
+def test_a_cluster_that_is_not_there_is_told(address):
+    with pytest.raises(ClusterError, match=f"no Ray cluster at '{address}'"):
+        list(RayCluster(address=address)(cells_of("majority"), lambda cell: None))
+
+
+def test_without_ray_the_command_that_installs_it_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kgnn\[ray\]'"):
+        list(RayCluster()(cells_of("majority"), lambda cell: None))

@@ -1,0 +1,110 @@
+from pathlib import Path
+
+import pytest
+
+from kgnn.benchmark.grid import FOLDERS, Grid, GridError, grid_names
+from kgnn.errors import KgnnError, ParameterError, UnknownNameError
+
+VALUES = {"title": "a grid", "methods": ["wl", "gnn-sup"], "datasets": ["MUTAG", "PTC_MR"]}
+
+
+def cells(**values):
+    grid = Grid.of("g", {**VALUES, **values})
+    return list(grid.cells({name: name for name in grid.datasets}))
+
+
+@pytest.mark.parametrize("path", sorted(FOLDERS[1].glob("*.toml")), ids=lambda path: path.stem)
+def test_every_grid_that_comes_along_can_run(path):
+    grid = Grid.load(path.stem)
+    assert grid == Grid.load(str(path))
+    found = list(grid.cells({name: name for name in grid.datasets}))
+    assert found
+    assert len({cell.key for cell in found}) == len(found)
+    assert path.stem in grid_names()
+
+
+def test_a_grid_is_the_product_of_what_it_lists():
+    found = cells(labels=[0.05, 0.1], splits=2, **{"splits-of": {"MUTAG": 3}})
+    assert len(found) == 2 * 2 * (2 + 3)
+    assert {cell.seed for cell in found if cell.dataset == "PTC_MR"} == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ({"method": ["wl"]}, UnknownNameError, "There is no key of a grid .*Did you mean methods"),
+        ({"methods": ["wll"]}, UnknownNameError, "'wll'. Did you mean wl"),
+        ({"methods": "wl"}, GridError, "'methods' must be a list of names, got 'wl'"),
+        ({"methods": []}, GridError, "has no 'methods'"),
+        ({"labels": 0.1}, GridError, "'labels' must be a list of shares"),
+        ({"labels": [10.0]}, GridError, "'labels' must be a list of shares"),
+        ({"splits": 0}, GridError, "'splits' must be a number from 1, got 0"),
+        ({"splits-of": {"MUTAGG": 3}}, UnknownNameError, "'MUTAGG'. Did you mean MUTAG"),
+        ({"protocol": "mine"}, ParameterError, "must be one of .*got 'mine'"),
+        ({"sweep": {"depth": [1]}}, UnknownNameError, "There is no parameter of WL 'depth'"),
+        ({"sweep": {"epochs": 3}}, GridError, "'sweep' must be a table of lists"),
+        (
+            {"methods": ["gnn-sup"], "sweep": {"epochs": [5, -1]}},
+            ParameterError,
+            "'epochs' parameter of GNNSup must be .*, got -1",
+        ),
+        ({"rule": [{"set": {"depth": 1}}]}, UnknownNameError, "no parameter of WL 'depth'"),
+        ({"rule": [{"methods": ["wl"]}]}, GridError, "a rule has 'set'"),
+        ({"rule": [{"methods": ["sp"], "set": {}}]}, UnknownNameError, "'sp'. .*gnn-sup, wl"),
+        ({"rule": {"set": {}}}, GridError, r"written \[\[rule\]\]"),
+    ],
+)
+def test_what_cannot_run_is_refused(values, error, message):
+    with pytest.raises(error, match=message):
+        Grid.of("g", {**VALUES, **values})
+
+
+def test_files_that_are_no_grids_are_refused(tmp_path: Path):
+    (tmp_path / "bad.toml").write_text("title = ")
+    with pytest.raises(GridError, match="bad.toml is not TOML"):
+        Grid.load(str(tmp_path / "bad.toml"))
+    with pytest.raises(KgnnError, match="There is no grid file"):
+        Grid.load("none.toml")
+    with pytest.raises(UnknownNameError, match="Did you mean table2"):
+        Grid.load("table-2")
+
+
+def test_a_default_that_is_written_out_is_the_same_cell():
+    plain = cells(methods=["kgnn"])
+    swept = cells(methods=["kgnn"], sweep={"hops": [1, 3, 5]})
+    assert {cell.key for cell in plain} < {cell.key for cell in swept}
+    assert len(swept) == 3 * len(plain)
+
+
+def test_what_is_listed_twice_is_one_cell():
+    twice = cells(methods=["kgnn", "kgnn"], sweep={"hops": [3, 5, 5]})
+    assert len(twice) == len(cells(methods=["kgnn"], sweep={"hops": [3, 5]}))
+    grid = Grid.of("g", {**VALUES, "datasets": ["IMDB-B", "IMDB-BINARY"]})
+    assert {cell.dataset for cell in grid.cells({"IMDB-BINARY": "a3"})} == {"IMDB-BINARY"}
+
+
+def test_rules_set_parameters_of_their_cells_and_the_sweep_wins():
+    found = cells(
+        methods=["kgnn", "memnn-sup"],
+        sweep={"hops": [2]},
+        rule=[
+            {"set": {"width": 8, "hops": 5}},
+            {"datasets": ["MUTAG"], "methods": ["kgnn"], "set": {"width": 16}},
+        ],
+    )
+    widths = {(cell.method, cell.dataset): cell.parameters["width"] for cell in found}
+    assert widths.pop(("kgnn", "MUTAG")) == 16
+    assert set(widths.values()) == {8}
+    assert {cell.parameters["hops"] for cell in found} == {2}
+
+
+def test_a_part_of_a_grid_has_the_same_cells():
+    grid = Grid.of("g", VALUES)
+    part = grid.only(method=["WL"], dataset=["mutag"])
+    assert (part.methods, part.datasets) == (("wl",), ("MUTAG",))
+    keys = {cell.key for cell in cells()}
+    assert {cell.key for cell in part.cells({"MUTAG": "MUTAG"})} < keys
+    with pytest.raises(UnknownNameError, match="There is no method of the grid 'g' 'sp'"):
+        grid.only(method=["sp"])
+    with pytest.raises(UnknownNameError, match="There is no part of a grid 'split'"):
+        grid.only(split=["1"])

@@ -1,0 +1,100 @@
+import pytest
+
+from kgnn.benchmark.cell import Cell
+from kgnn.benchmark.record import Record
+from kgnn.benchmark.running import run_missing
+from kgnn.benchmark.store import Store
+
+SIZES = {"small": 1.0, "large": 10.0}
+CELLS = [
+    Cell(dataset, dataset, method, seed=seed)
+    for dataset in ("small", "large")
+    for method in ("wl", "kgnn")
+    for seed in (0, 1)
+]
+
+
+class Engine:
+    """Finishes cells at once, save those of ``failing``; remembers what it was given."""
+
+    def __init__(self, failing=()):
+        self.failing, self.ran, self.is_closed = failing, [], False
+
+    def __call__(self, cells, started):
+        try:
+            for cell in cells:
+                started(cell)
+                self.ran.append(cell)
+                failed = Record(cell, "failed", reason="bad luck")
+                yield failed if cell in self.failing else Record(cell, "done", {"seconds": 1.0})
+        finally:
+            self.is_closed = True
+
+
+def never(cells, started):
+    raise AssertionError("there is nothing to run")
+
+
+def test_every_cell_is_recorded_once_and_a_second_run_starts_nothing(tmp_path):
+    store, engine = Store(tmp_path), Engine()
+    progress = run_missing(CELLS, store, engine, SIZES)
+    assert sorted(map(str, engine.ran)) == sorted(map(str, CELLS))
+    assert (progress.found, len(progress.finished), progress.waiting) == (0, 8, [])
+    assert {record.cell for record in store} == set(CELLS)
+    assert run_missing(CELLS, store, never, SIZES).found == 8
+
+
+def test_only_what_is_missing_or_failed_runs_again(tmp_path):
+    store = Store(tmp_path)
+    progress = run_missing(CELLS[:6], store, Engine(failing=CELLS[2:4]), SIZES)
+    assert {record.cell for record in progress.failed} == set(CELLS[2:4])
+    again = Engine()
+    assert run_missing(CELLS, store, again, SIZES).found == 4
+    assert set(again.ran) == {*CELLS[2:4], *CELLS[6:]}
+    assert all(record.is_finished for record in store)
+
+
+def test_a_declined_cell_is_not_asked_again(tmp_path):
+    store = Store(tmp_path)
+    store.put(Record(CELLS[0], "declined", reason="not for me"))
+    assert run_missing(CELLS[:1], store, never, SIZES).found == 1
+
+
+def test_the_longest_cells_run_first(tmp_path):
+    blind, informed = Engine(), Engine()
+    run_missing(CELLS, Store(tmp_path / "a"), blind, SIZES)
+    assert [cell.dataset for cell in blind.ran] == ["large"] * 4 + ["small"] * 4
+    store = Store(tmp_path / "b")
+    store.put(Record(Cell("small", "small", "wl", seed=7), "done", {"seconds": 1.0}))
+    store.put(Record(Cell("small", "small", "kgnn", seed=7), "done", {"seconds": 500.0}))
+    known = [Cell("small", "small", method, seed=7) for method in ("wl", "kgnn")]
+    run_missing([*known, *CELLS[:4]], store, informed, SIZES)
+    assert [cell.method for cell in informed.ran] == ["kgnn", "kgnn", "wl", "wl"]
+
+
+def test_progress_tells_of_every_change(tmp_path):
+    seen = []
+    run_missing(
+        CELLS[:2],
+        Store(tmp_path),
+        Engine(),
+        SIZES,
+        lambda now: seen.append(
+            (len(now.waiting), len(now.running), len(now.finished), now.seconds_left)
+        ),
+    )
+    assert seen == [
+        (2, 0, 0, None), (1, 1, 0, None), (1, 0, 1, 1.0), (0, 1, 1, 1.0), (0, 0, 2, 0.0),
+    ]  # fmt: skip
+
+
+def test_workers_are_gone_and_records_are_there_when_somebody_stops_the_run(tmp_path):
+    def stop(progress):
+        if len(progress.finished) == 2:
+            raise KeyboardInterrupt
+
+    store, engine = Store(tmp_path), Engine()
+    with pytest.raises(KeyboardInterrupt):
+        run_missing(CELLS, store, engine, SIZES, stop)
+    assert engine.is_closed
+    assert len(list(store)) == 2

@@ -1,0 +1,94 @@
+import json
+from dataclasses import asdict
+from threading import Thread
+
+import pytest
+
+from kgnn.benchmark.cell import Cell
+from kgnn.benchmark.record import OtherFormatError, Record, RecordError
+from kgnn.benchmark.store import Store
+from kgnn.errors import KgnnError
+
+CELL = Cell("PROTEINS", "a3", "wl", {"iterations": (1,)}, seed=2)
+RECORD = Record(
+    CELL,
+    "done",
+    {"seconds": 1.5, "rounds": [{"selected": 3, "precision": None}], "curves": {"gnn": [0.5]}},
+    all_parameters={"iterations": (1,), "normalize": ("graph", None)},
+    versions={"python": "3.11"},
+    machine={"cores": 2},
+    finished="2026-01-01T00:00:00+00:00",
+)
+
+
+def changed(**changes):
+    return json.dumps({**json.loads(RECORD.to_json()), **changes})
+
+
+def test_a_record_comes_back_as_it_was():
+    assert Record.from_json(RECORD.to_json()) == RECORD
+
+
+def test_a_record_is_readable_one_field_a_line():
+    lines = RECORD.to_json().splitlines()
+    assert json.loads(RECORD.to_json())["key"] == CELL.key
+    assert [line.split('"')[1] for line in lines[1:-1]][:4] == ["format", "key", "cell", "outcome"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (RECORD.to_json()[:-40], "not a record"),
+        ("[1, 2]", "not a record"),
+        ('{"title": "something else"}', "not a record"),
+        (changed(outcome="splendid"), "'splendid'"),
+        (changed(cell={**asdict(CELL), "seed": 3}), "its key is"),
+        (changed(cell={"method": "wl"}), "damaged"),
+        (changed(surprise=1), "damaged"),
+    ],
+)
+def test_what_is_no_record_is_refused_and_run_again(text, message, tmp_path, caplog):
+    store = Store(tmp_path)
+    store.put(RECORD)
+    store.path(CELL).write_text(text)
+    with pytest.raises(RecordError, match=message):
+        list(store)
+    assert store.get(CELL) is None
+    assert "will run again" in caplog.text
+    store.put(RECORD)
+    assert store.get(CELL) == RECORD
+
+
+def test_a_record_of_a_later_version_is_not_overwritten(tmp_path):
+    store = Store(tmp_path)
+    store.put(RECORD)
+    store.path(CELL).write_text(changed(format=2, surprise=1))
+    with pytest.raises(OtherFormatError, match=r"another version of kgnn \(format 2"):
+        store.get(CELL)
+
+
+def test_cells_of_one_name_do_not_share_a_record(tmp_path):
+    store = Store(tmp_path)
+    store.put(RECORD)
+    assert store.get(Cell("PROTEINS", "a3", "wl", {"iterations": (2,)}, seed=2)) is None
+    assert store.get(Cell("./elsewhere/PROTEINS", "a3", "wl", {"iterations": (1,)}, seed=2))
+
+
+def test_nobody_sees_half_a_record(tmp_path):
+    store = Store(tmp_path)
+    records = [Record(CELL, "done", {"curves": {"gnn": [value] * 50_000}}) for value in (0.1, 0.2)]
+    store.put(records[0])
+    writer = Thread(target=lambda: [store.put(each) for each in 10 * records])
+    writer.start()
+    while writer.is_alive():
+        assert store.get(CELL) in records
+        assert len(list(store)) == 1
+    writer.join()
+    assert [path.name for path in tmp_path.rglob("*.*")] == [store.path(CELL).name]
+
+
+def test_a_store_that_is_not_there_is_empty_for_cells_but_not_for_readers(tmp_path):
+    store = Store(tmp_path / "nothing")
+    assert store.get(CELL) is None
+    with pytest.raises(KgnnError, match="There is no folder"):
+        list(store)

@@ -1,0 +1,158 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from kgnn.benchmark.store import Store
+from kgnn.cli.main import app
+from kgnn.errors import KgnnError, ParameterError, UnknownNameError
+from tests.benchmark.conftest import misbehaving, package  # noqa: F401
+
+GRID = """
+title = "Two methods on two datasets"
+methods = ["gk", "wl"]
+datasets = ["cycles-and-trees", "planted-motifs"]
+splits = 2
+
+[[rule]]
+methods = ["gk"]
+set = { sizes = [3] }
+"""
+
+
+@pytest.fixture
+def grid(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(GRID)
+    return str(path)
+
+
+def bench(*arguments, engine="here"):
+    return CliRunner().invoke(app, ["bench", *map(str, arguments), "--engine", engine])
+
+
+def test_a_part_of_a_grid_is_run_then_the_rest(grid, tmp_path):
+    store = tmp_path / "store"
+    options = ("-o", store, "--protocol", "paper", "--json")
+    part = bench(
+        grid, *options, "--splits", 1, "--only", "method=gk", "--only", "dataset=planted-motifs"
+    )
+    assert part.exit_code == 0, part.output
+    assert json.loads(part.stdout) == {
+        "cells": 1,
+        "found": 0,
+        "done": 1,
+        "declined": 0,
+        "failed": {},
+    }
+    (record,) = Store(store)
+    assert (record.cell.method, record.cell.dataset) == ("gk", "planted-motifs")
+    assert (record.cell.protocol, record.cell.parameters) == ("paper", {"sizes": [3]})
+    whole = bench(grid, *options)
+    assert json.loads(whole.stdout) == {
+        "cells": 8,
+        "found": 1,
+        "done": 7,
+        "declined": 0,
+        "failed": {},
+    }
+    assert len(list(Store(store))) == 8
+
+
+def test_people_are_told_how_many_and_where_to_read_them(grid, tmp_path):
+    done = bench(grid, "-o", tmp_path / "store", "--only", "method=gk,dataset=cycles-and-trees")
+    assert done.exit_code == 0
+    assert done.stdout == ""
+    assert "2 cells: 0 were there, 2 done now" in done.stderr
+    assert f"kgnn report {tmp_path / 'store'}" in done.stderr
+
+
+@pytest.mark.usefixtures("misbehaving")
+def test_a_failed_cell_gives_exit_code_1_and_its_reason(grid, tmp_path):
+    path = tmp_path / "failing.toml"
+    path.write_text(GRID.replace('"wl"', '"raising"'))
+    done = bench(path, "-o", tmp_path / "store", "--only", "dataset=cycles-and-trees", "--json")
+    assert done.exit_code == 1
+    told = json.loads(done.stdout)
+    assert told["done"] == 3
+    assert "nothing to divide by" in told["failed"]["raising on cycles-and-trees, split 1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("tabel2",), UnknownNameError, "Did you mean table2"),
+        (("quick", "--only", "method=sp2"), UnknownNameError, "There is no method of the grid"),
+        (("quick", "--only", "kgnn"), ParameterError, "--only is written method=… or dataset=…"),
+        (("quick", "--protocol", "mine"), ParameterError, "got 'mine'"),
+        (("quick", "--memory-limit", "much"), ParameterError, "like 4GiB or 500MiB, got 'much'"),
+        (("quick", "--address", "auto"), ParameterError, "--address is for --engine ray"),
+    ],
+)
+def test_misuse_is_refused_before_anything_runs(arguments, error, message, tmp_path):
+    done = bench(*arguments, "-o", tmp_path / "store")
+    assert isinstance(done.exception, error)
+    assert message in str(done.exception)
+    assert not (tmp_path / "store").exists()
+
+
+def test_an_engine_that_is_not_there_is_refused(grid, tmp_path):
+    done = bench(grid, "-o", tmp_path / "store", engine="gpu")
+    assert isinstance(done.exception, KgnnError)
+    assert "one of processes, here, ray, got 'gpu'" in str(done.exception)
+
+
+def _is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("engine", "interrupt"),
+    [
+        ("here", os.killpg),  # as a terminal does it
+        ("processes", os.killpg),
+        ("processes", os.kill),  # the workers hear nothing of it
+        ("ray", os.killpg),
+    ],
+)
+def test_ctrl_c_keeps_what_is_finished_and_leaves_nobody_behind(
+    engine,
+    interrupt,
+    misbehaving,  # noqa: F811
+    tmp_path,
+):
+    path, store = tmp_path / "sleeping.toml", tmp_path / "store"
+    path.write_text(
+        'title = "t"\nmethods = ["sleeping"]\ndatasets = ["cycles-and-trees"]\nsplits = 2'
+    )
+    command = [sys.executable, "-m", "kgnn.cli.main", "bench", str(path), "-o", str(store)]
+    running = subprocess.Popen(
+        [*command, "--engine", engine, "--workers", "1"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not (sleeping := list(misbehaving.iterdir())):  # it has come to the second cell
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.05)
+    interrupt(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert out == ""
+    assert err.strip().startswith("stopped; what is finished is in")
+    assert len(err.strip().splitlines()) == 1
+    assert [record.cell.seed for record in Store(store)] == [0]
+    deadline = time.monotonic() + 10
+    while any(_is_alive(int(mark.name)) for mark in sleeping):
+        assert time.monotonic() < deadline, "a worker is still there"
+        time.sleep(0.05)
