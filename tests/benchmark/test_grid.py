@@ -108,3 +108,10 @@ def test_a_part_of_a_grid_has_the_same_cells():
         grid.only(method=["sp"])
     with pytest.raises(UnknownNameError, match="There is no part of a grid 'split'"):
         grid.only(split=["1"])
+
+
+def test_every_grid_goes_into_the_package():
+    root = Path(__file__).parents[2]
+    text = (root / "pyproject.toml").read_text(encoding="utf-8")
+    for path in (root / "benchmarks").glob("*.toml"):
+        assert f'"benchmarks/{path.name}" = "kgnn/benchmark/grids/{path.name}"' in text
