@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,7 +31,7 @@ def json_of(done):
 def test_help_lists_the_commands():
     done = kgnn("--help")
     assert done.returncode == 0
-    for command in ("datasets", "methods", "run", "similar", "demo"):
+    for command in ("fit", "predict", "evaluate", "model", "datasets", "methods", "run", "demo"):
         assert command in done.stdout
 
 
@@ -146,8 +147,8 @@ def test_bad_data_is_one_line_and_exit_code_1(tmp_path):
     assert "Traceback" in kgnn("--debug", "run", "wl", str(path)).stderr
 
 
-def test_demo_does_the_main_job():
-    record = json_of(kgnn("demo", "--json"))
+def test_demo_does_the_main_job(tmp_path):
+    record = json_of(kgnn("demo", "--json", "-o", str(tmp_path / "model")))
     assert record["dataset"] == "python-functions"
     assert record["labeled"] < record["graphs"] / 9
     assert max(record["accuracy"].values()) > record["majority"] + 10
@@ -156,6 +157,11 @@ def test_demo_does_the_main_job():
     for prediction in record["predictions"]:
         assert prediction["predicted"] in record["classes"]
         assert 0 < prediction["confidence"] <= 1
+    assert record["model"] == str(tmp_path / "model")
+    shown = json_of(kgnn("model", "show", record["model"], "--json"))
+    assert shown["method"] == record["best"]
+    page = Path(record["explanation"]).read_text(encoding="utf-8")
+    assert record["predictions"][0]["predicted"] in page
 
 
 def test_similar_shows_the_nearest_graphs_with_their_kernel_values(tmp_path):

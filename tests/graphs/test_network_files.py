@@ -93,11 +93,11 @@ class TestTargets:
     @pytest.mark.parametrize(
         ("table", "message"),
         [
-            ("name,class\na,x\n", r"labels.csv, line 1: expected the header id,label"),
-            ("", r"labels.csv, line 1: expected the header"),
+            ("name,class\na,x\n", r"labels.csv, line 1: expected a header with the columns id"),
+            ("", r"labels.csv is empty: expected a header"),
             ("id,label\n\nb,x\n", r"labels.csv, line 3: there is no graph file named 'b'"),
-            ("id,label\na,x\na,y\n", r"labels.csv, line 3: 'a' is there twice"),
-            ("id,label\na\n", r"labels.csv, line 2: expected two cells, got 'a'"),
+            ("id,label\na,x\na,y\n", r"labels.csv, line 3: 'a' is y here, but x in line 2"),
+            ("id,label\na\n", r"labels.csv, line 2: expected 2 cells, got 1"),
         ],
     )
     def test_a_bad_table_is_refused_by_line(self, tmp_path, table, message):

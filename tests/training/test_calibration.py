@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from kgnn.training.calibration import calibrate
 
@@ -9,8 +10,10 @@ MARGINS = np.array([[1.0, -1.0]] * 10)
 def test_scores_that_are_always_right_become_sharp_and_coin_flips_soft():
     sure = calibrate(MARGINS, np.zeros(10, dtype=np.int64))
     unsure = calibrate(MARGINS, np.array([0, 1] * 5))
-    assert sure.sharpness > 10 > 0.1 > unsure.sharpness
-    assert sure.log_likelihood == pytest.approx(0, abs=1e-3)
+    assert sure.sharpness > 1 > 0.1 > unsure.sharpness
+    # Ten right answers out of ten do not show more than that.
+    assert softmax(sure.sharpness * MARGINS, axis=1)[:, 0].mean() == pytest.approx(11 / 12)
+    assert sure.log_likelihood == pytest.approx(np.log(11 / 12))
     assert unsure.log_likelihood == pytest.approx(-np.log(2), abs=1e-3)
 
 

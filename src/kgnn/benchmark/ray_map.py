@@ -23,7 +23,8 @@ def ray_map(
     No more answers than a few for each worker wait for their turn at a time.
     """
     with cluster.connected() as ray:
-        task = ray.remote(num_cpus=1, max_retries=_RETRIES)(function)
+        # Ray takes functions only, not whatever can be called.
+        task = ray.remote(num_cpus=1, max_retries=_RETRIES)(lambda item: function(item))
         coming, waiting = iter(items), deque[Any]()
         for item in coming:
             waiting.append(task.remote(item))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from kgnn.cli.show import out, print_json, progress_bars, table
 
 if TYPE_CHECKING:
     from kgnn.evaluation.splits import Split
-    from kgnn.graphs.graph import GraphDataset
+    from kgnn.graphs.graph import Graph, GraphDataset
     from kgnn.methods.base import GraphClassifier
 
 _METHODS = ("wl", "gnn-sup", "kgnn")
@@ -18,12 +21,17 @@ _SHOWN = 10
 
 
 def demo(
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where to keep the model; else a temporary folder."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of the methods.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
     """Guess which package a function comes from, knowing that of one function in ten."""
+    folder = Path(tempfile.mkdtemp(prefix="kgnn-demo-")) if output is None else output
     with progress_bars() as bars:
-        waiting = bars.add_task("building python-functions", total=1 + len(_METHODS))
+        waiting = bars.add_task("building python-functions", total=2 + len(_METHODS))
         from kgnn.evaluation.metrics import majority_share
         from kgnn.evaluation.protocol import evaluate_split
         from kgnn.evaluation.splits import make_split
@@ -43,6 +51,9 @@ def demo(
         # The method is chosen on VAL, like everything else that is chosen.
         best = max(results, key=lambda name: results[name].validation_accuracy)
         predictions = _predictions(fitted[best], graphs, split)
+        bars.update(waiting, description="saving and explaining", advance=1)
+        with limit_threads(1):
+            model, page = _keep(fitted[best], graphs[int(split.test[0])], folder)
     record = {
         "dataset": graphs.name,
         "graphs": len(graphs),
@@ -55,8 +66,21 @@ def demo(
         "seconds": {name: result.seconds for name, result in results.items()},
         "best": best,
         "predictions": predictions,
+        "model": str(model.parent),
+        "explanation": str(page),
     }
     print_json(record) if as_json else _show(record)
+
+
+def _keep(method: GraphClassifier, graph: Graph, folder: Path) -> tuple[Path, Path]:
+    """Save the model that was fitted, and a page on why one graph gets its class."""
+    from kgnn.files import write_text
+    from kgnn.reports.explanation_page import explanation_page
+
+    file = method.save(folder)
+    page = file.parent / "explanation.html"
+    write_text(page, explanation_page(method.explain(graph)))
+    return file, page
 
 
 def _predictions(
@@ -112,7 +136,18 @@ def _show(record: dict[str, Any]) -> None:
             _short(p["name"]), f"[{right}]{p['predicted']}[/]", f"{p['confidence']:.0%}", p["truth"]
         )
     console.print(grid)
+    first = record["predictions"][0]
     console.print(
-        "Next: [bold]kgnn datasets[/] and [bold]kgnn methods[/] list what there is; "
-        "[bold]kgnn run wl MUTAG[/] evaluates a method."
+        f"The model is in {record['model']}; why {_short(first['name'])} is taken for "
+        f"{first['predicted']}: {record['explanation']}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    console.print(
+        f"Next: [bold]kgnn predict {escape(record['model'])} python-functions[/] asks it again; "
+        "[bold]kgnn fit GRAPHS --labels labels.csv -o model[/] learns from your own graphs; "
+        "[bold]kgnn datasets[/] and [bold]kgnn methods[/] list what there is.",
+        highlight=False,
+        soft_wrap=True,
     )

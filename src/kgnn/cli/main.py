@@ -7,9 +7,25 @@ import warnings
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from kgnn import __version__
-from kgnn.cli import bench, datasets, demo, explain, methods, pretrain, report, run, similar
+from kgnn.cli import (
+    bench,
+    datasets,
+    demo,
+    evaluate,
+    explain,
+    fit,
+    methods,
+    model,
+    predict,
+    pretrain,
+    report,
+    run,
+    similar,
+    suggest,
+)
 from kgnn.cli.show import err
 from kgnn.errors import KgnnError, MissingExtraError, ParameterError, UnknownNameError
 
@@ -23,12 +39,17 @@ app = typer.Typer(
 )
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
+app.command("fit")(fit.fit)
+app.command("predict")(predict.predict)
+app.command("evaluate")(evaluate.evaluate)
+app.add_typer(model.app, name="model")
 app.command("run")(run.run)
 app.command("bench")(bench.bench)
 app.command("report")(report.report)
 app.command("pretrain")(pretrain.pretrain)
 app.command("explain")(explain.explain)
 app.command("similar")(similar.similar)
+app.command("suggest")(suggest.suggest)
 app.command("demo")(demo.demo)
 
 
@@ -59,7 +80,7 @@ def main() -> None:
     except KgnnError as error:
         if "--debug" in sys.argv:
             raise
-        err().print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        err().print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         misuse = (ParameterError, UnknownNameError, MissingExtraError)
         sys.exit(2 if isinstance(error, misuse) else 1)
     except KeyboardInterrupt:
@@ -68,7 +89,7 @@ def main() -> None:
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    err().print(f"[bold yellow]warning:[/] {message}", highlight=False, soft_wrap=True)
+    err().print(f"[bold yellow]warning:[/] {escape(str(message))}", highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,12 @@ from __future__ import annotations
 import difflib
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 from kgnn.errors import GraphDataError
+from kgnn.graphs.archive import MAX_BYTES
 from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.text_lines import numbered_lines, writing_lines
@@ -29,15 +31,22 @@ _NODE_KEYS = ("label", "attributes")
 def read(path: Path) -> GraphDataset:
     """Read a ``.jsonl`` or ``.ndjson`` file, plain or compressed as ``.gz``."""
     graphs = GraphCollector()
-    for number, line in numbered_lines(path):
+    for place, graph in graphs_in(path, MAX_BYTES):
+        graphs.add(place, **graph)
+    return graphs.dataset(path.name.partition(".")[0])
+
+
+def graphs_in(path: Path, max_bytes: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the graphs of a file one by one: a place, and what `GraphCollector.add` takes."""
+    place = None
+    for number, line in numbered_lines(path, max_bytes):
         place = f"{path}, line {number}"
         try:
-            graphs.add(place, **_graph(_parsed(line)))
+            yield place, _graph(_parsed(line))
         except _Refused as refused:
             raise GraphDataError(f"{place}: {refused}") from refused.__cause__
-    if not graphs:
+    if place is None:
         raise GraphDataError(f"{path} holds no graphs; each line is to be a JSON object")
-    return graphs.dataset(path.name.partition(".")[0])
 
 
 def write(dataset: GraphDataset, path: str | Path) -> None:

@@ -28,6 +28,13 @@ FORMATS: dict[str, Reader] = {
     ".csv": smiles.read,
 }
 
+FORMAT_NAMES: dict[Reader, str] = {
+    tu.read: "TU",
+    jsonl.read: "JSON Lines",
+    smiles.read: "SMILES in CSV",
+    network_files.read: "network files",
+}
+
 _READABLE = (
     "a TU folder (with a file NAME_A.txt) or .zip, JSON Lines (.jsonl, .ndjson), a .csv file with "
     "a column of SMILES, or a folder of .graphml, .gml or .gexf files"
@@ -64,6 +71,25 @@ def load(source: str | os.PathLike[str], **options: Any) -> GraphDataset:
     if reader is not None and path.exists():
         return reader(path, **options)
     raise _refusal(source, path, has_known_suffix=reader is not None)
+
+
+def format_of(source: str | os.PathLike[str]) -> str:
+    """Return in words what `load` would take a source for; "unknown" where it would refuse it.
+
+    Examples
+    --------
+    >>> format_of("cycles-and-trees"), format_of("PROTEINS"), format_of("molecules.csv.gz")
+    ('generated', 'TU', 'SMILES in CSV')
+    """
+    path = Path(source).expanduser()
+    if source == path.name and source.lower() in GENERATED:
+        return "generated"
+    if source == path.name and catalog.is_known(source):
+        return FORMAT_NAMES[tu.read]
+    if path.is_dir():
+        return FORMAT_NAMES[_folder_reader(path)]
+    reader = FORMATS.get(Path(path.name.removesuffix(".gz")).suffix.lower())
+    return "unknown" if reader is None else FORMAT_NAMES[reader]
 
 
 def dataset_names() -> list[str]:

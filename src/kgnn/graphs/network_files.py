@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import logging
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError
 from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.labels_csv import read_labels
 from kgnn.graphs.nx_graphs import collected, networkx
-from kgnn.graphs.text_lines import numbered_lines, opened
+from kgnn.graphs.text_lines import opened
 
 MAX_FILE_BYTES = 256 << 20
 
@@ -21,26 +21,45 @@ _SUFFIXES = (".graphml", ".gml", ".gexf")
 _logger = logging.getLogger(__name__)
 
 
-def read(folder: Path) -> GraphDataset:
+def read(folder: Path, has_node_labels: bool | None = None) -> GraphDataset:
     """Read all GraphML, GML and GEXF files of a folder, also ``.gz``, sorted by name.
 
     A graph is named after its file. Its class is its own attribute ``target`` or ``label``, else
     what ``labels.csv`` (columns ``id`` and ``label``) in the folder says, else the subfolder that
     the file is in. In GML and GEXF a node's ``label`` is often no more than its name; labels that
-    never repeat within a graph are therefore left out for these formats.
+    never repeat within a graph are therefore left out for these formats, unless
+    ``has_node_labels`` says what they are.
     """
+    return next(read_parts(folder, None, has_node_labels))
+
+
+def read_parts(
+    folder: Path, files_at_once: int | None, has_node_labels: bool | None = None
+) -> Iterator[GraphDataset]:
+    """Read a folder as `read` does, some files at a time; None is for all at once."""
     files = graph_files(folder)
     if not files:
         raise GraphDataError(f"{folder} holds no {', '.join(_SUFFIXES)} files")
+    classes = _classes(folder, [_name(folder, path) for path in files])
+    for part in _batched(files, files_at_once or len(files)):
+        yield _read_part(folder, part, classes, has_node_labels)
+
+
+def _read_part(
+    folder: Path, files: list[Path], classes: dict[str, str], has_node_labels: bool | None
+) -> GraphDataset:
     graphs = [_read_one(path) for path in files]
     names = [_name(folder, path) for path in files]
-    classes = _classes(folder, names)
     targets = [
         _own_target(graph) or classes.get(name, _subfolder(folder, path))
         for graph, name, path in zip(graphs, names, files, strict=True)
     ]
-    _drop_display_names(files, graphs)
+    _drop_display_names(files, graphs, has_node_labels)
     return collected(graphs, [str(f) for f in files], targets, names, name=folder.name)
+
+
+def _batched(files: list[Path], size: int) -> list[list[Path]]:
+    return [files[start : start + size] for start in range(0, len(files), size)]
 
 
 def graph_files(folder: Path) -> list[Path]:
@@ -113,29 +132,22 @@ def _classes(folder: Path, names: list[str]) -> dict[str, str]:
     path = folder / "labels.csv"
     if not path.exists():
         return {}
-    classes: dict[str, str] = {}
-    lines = list(numbered_lines(path))
-    rows = list(csv.reader((text for _, text in lines), skipinitialspace=True))
-    if not rows or [cell.strip().lower() for cell in rows[0]] != ["id", "label"]:
-        raise GraphDataError(f"{path}, line 1: expected the header id,label, got {rows[:1]}")
-    for (number, text), row in zip(lines[1:], rows[1:], strict=True):
-        if len(row) != 2:
-            raise GraphDataError(f"{path}, line {number}: expected two cells, got '{text}'")
-        name, label = (cell.strip() for cell in row)
+    labels = read_labels(path)
+    for name, label in labels.items():
         if name not in names:
-            raise GraphDataError(f"{path}, line {number}: there is no graph file named '{name}'")
-        if name in classes:
-            raise GraphDataError(f"{path}, line {number}: '{name}' is there twice")
-        if label:
-            classes[name] = label
-    return classes
+            raise GraphDataError(
+                f"{path}, line {label.line}: there is no graph file named '{name}'"
+            )
+    return {name: label.text for name, label in labels.items() if label.text}
 
 
-def _drop_display_names(files: list[Path], graphs: list[Any]) -> None:
+def _drop_display_names(files: list[Path], graphs: list[Any], has_node_labels: bool | None) -> None:
     """Remove labels of nodes in GML and GEXF graphs that are names rather than categories."""
     drawn = [g for f, g in zip(files, graphs, strict=True) if _format(f) != ".graphml"]
-    labels = [[label for _, label in graph.nodes(data="label")] for graph in drawn]
-    if drawn and all(len(set(of_graph)) == len(of_graph) for of_graph in labels):
+    if has_node_labels is None:
+        labels = [[label for _, label in graph.nodes(data="label")] for graph in drawn]
+        has_node_labels = any(len(set(of_graph)) < len(of_graph) for of_graph in labels)
+    if drawn and not has_node_labels:
         _logger.info("node labels never repeat within a graph: taken as names and left out")
         for graph in drawn:
             for _, data in graph.nodes(data=True):

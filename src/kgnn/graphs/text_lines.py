@@ -15,13 +15,17 @@ from kgnn.files import replacing
 from kgnn.graphs.archive import MAX_BYTES, MAX_LINE_BYTES
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield all lines that are not blank, with their numbers from 1."""
+def numbered_lines(path: Path, max_bytes: int | None = MAX_BYTES) -> Iterator[tuple[int, str]]:
+    """Yield all lines that are not blank, with their numbers from 1.
+
+    More than ``max_bytes`` are refused; None is for readers that keep little of what they read.
+    """
+    limit = float("inf") if max_bytes is None else max_bytes
     n_bytes = 0
     with opened(path) as stream:
         for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1):
             n_bytes += len(line)
-            if len(line) > MAX_LINE_BYTES or n_bytes > MAX_BYTES:
+            if len(line) > MAX_LINE_BYTES or n_bytes > limit:
                 raise GraphDataError(f"{path}, line {number}: larger than any graph data may be")
             try:
                 text = line.decode("utf-8-sig").rstrip("\r\n")

@@ -21,6 +21,7 @@ from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
 from kgnn.insight.conformal import label_sets, threshold
 from kgnn.insight.novelty import Familiar, Novelty
+from kgnn.insight.suggestion import Suggestion, next_to_label
 from kgnn.methods.explained import Explained
 from kgnn.methods.held_out import HeldOut, cross_fitted
 from kgnn.methods.parameters import CountOrZero, check, parameters
@@ -242,6 +243,22 @@ class GraphClassifier(Explained, ClassifierMixin, BaseEstimator):
         """Return for each graph how unlike the training graphs it is, and in what."""
         check_is_fitted(self, "classes_")
         return self.familiar_.compare(as_dataset(X))
+
+    def suggest(self, X: Graphs, n: int = 20) -> list[Suggestion]:
+        """Return which of these graphs to label next, at most ``n``, the most useful first.
+
+        Graphs of ``X`` that have a target count as labeled, besides those of `fit`; neither they
+        nor graphs that look exactly like them are suggested. See `kgnn.insight.suggestion`.
+        """
+        check_is_fitted(self, "classes_")
+        labels = self.classes_.tolist()
+        return next_to_label(as_dataset(X), self.labeled_graphs_, self._ask_in_runs, labels, n)
+
+    def _ask_in_runs(self, graphs: GraphDataset) -> dict[str, Floats]:
+        """Return the probabilities of the model and of its parts, in bounded memory."""
+        runs = track(_runs(graphs), "predicting")
+        parts = [self._proba_of_each(_hidden(graphs[run])) for run in runs]
+        return {who: np.concatenate([part[who] for part in parts]) for who in parts[0]}
 
     def predict(self, X: Graphs) -> NDArray[Any]:
         """Return the most probable label of each graph."""

@@ -126,9 +126,10 @@ class Forest:
         asked = features.astype(np.float32)  # as when it was grown
         at = np.tile(self.roots, (len(asked), 1))  # (n_rows, n_trees)
         every = np.arange(len(asked))[:, None]
-        while True:
+        for _ in range(len(self.left)):  # no way down is longer, even in a damaged file
             goes_left = asked[every, self.feature[at]] <= self.threshold[at]
             then = np.where(goes_left, self.left[at], self.right[at])
             if np.array_equal(then, at):
-                return np.asarray(self.shares[at].mean(axis=1))
+                break
             at = then
+        return np.asarray(self.shares[at].mean(axis=1))

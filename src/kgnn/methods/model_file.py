@@ -29,6 +29,7 @@ from safetensors.torch import save_file
 
 from kgnn.errors import KgnnError
 from kgnn.files import replacing
+from kgnn.graphs.soundness import require_sound
 from kgnn.methods.registry import entries, make
 from kgnn.methods.saved_classes import classes, name_of
 from kgnn.methods.saved_values import Decoder, Encoder
@@ -152,6 +153,7 @@ def open_model(path: str | Path) -> GraphClassifier:
         decoder = Decoder(classes(), arrays)
         model = make(header["method"], **decoder.decode(header["parameters"]))
         model.__dict__.update(decoder.decode(header["model"]))
+        require_sound(model.labeled_graphs_)
         expected = decoder.decode(header["probe"])
         answered = model.predict_proba(model.labeled_graphs_[: len(expected)])
     except _DAMAGE as error:

@@ -62,8 +62,6 @@ def gives_probabilities(method: GraphClassifier) -> None:
 
 def same_seed_same_bits(method: GraphClassifier) -> None:
     """Two fits with one seed are equal to the last bit."""
-    from kgnn.methods.model_file import open_model
-
     graphs, labels, new = _task()
     first, second = (_fitted(method, graphs, labels).predict_proba(new) for _ in range(2))
     assert (first == second).all(), "two fits with the same random_state differ"

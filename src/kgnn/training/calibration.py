@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_softmax
 
 from kgnn.graphs.graph import Floats, Ints
+
+_BOUNDS = -5.0, 5.0  # of the logarithm of the factor
 
 
 class Calibration(NamedTuple):
@@ -34,6 +36,9 @@ class Calibration(NamedTuple):
 def calibrate(scores: Floats, targets: Ints) -> Calibration:
     """Find the factor that makes the true classes most likely; the predicted classes stay.
 
+    Where every graph is right, no factor would be large enough. Yet n right answers out of n do not
+    show more than (n + 1) / (n + 2) of certainty (Laplace), and the mean stays below that.
+
     Parameters
     ----------
     scores : (n, n_classes)
@@ -48,9 +53,15 @@ def calibrate(scores: Floats, targets: Ints) -> Calibration:
     0.75
     """
 
-    def surprise(log_sharpness: float) -> float:
+    def of_truth(log_sharpness: float) -> Floats:
         log_proba = log_softmax(np.exp(log_sharpness) * scores, axis=1)
-        return -float(log_proba[np.arange(len(targets)), targets].mean())
+        return np.asarray(log_proba[np.arange(len(targets)), targets])
 
-    found = minimize_scalar(surprise, bounds=(-5, 5), method="bounded")
-    return Calibration(float(np.exp(found.x)), -float(found.fun))
+    def excess(log_sharpness: float) -> float:
+        return float(np.exp(of_truth(log_sharpness)).mean()) - (n + 1) / (n + 2)
+
+    n = len(targets)
+    best = float(minimize_scalar(lambda x: -of_truth(x).mean(), bounds=_BOUNDS, method="bounded").x)
+    if excess(best) > 0 and excess(_BOUNDS[0]) < 0:
+        best = float(brentq(excess, _BOUNDS[0], best))
+    return Calibration(float(np.exp(best)), float(of_truth(best).mean()))

@@ -1,0 +1,200 @@
+"""``kgnn fit``: from a person's own graphs and labels to a model that is kept."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgnn.cli.own_graphs import (
+    IdColumn,
+    IgnoreUnknown,
+    LabelColumn,
+    LabelsFile,
+    LabelsOption,
+    ReadOption,
+    load_with_labels,
+    reading_options,
+    require_writable,
+)
+from kgnn.cli.show import err, print_json, progress_bars
+from kgnn.errors import KgnnError, KgnnWarning
+
+if TYPE_CHECKING:
+    from kgnn.evaluation.holding_out import LabelUse
+    from kgnn.graphs.graph import GraphDataset
+    from kgnn.methods.base import GraphClassifier
+
+_INTERRUPTED = 130
+_NAMED = 5  # ids in a message
+
+
+def fit(
+    data: Annotated[str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.")],
+    labels: LabelsOption = None,
+    method: Annotated[str, typer.Option(help="A name from `kgnn methods`.")] = "kgnn",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
+    ] = None,
+    validation: Annotated[
+        float | None,
+        typer.Option(help="Share of labels to hold out; 0: cross-fit. Else as suits the data."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a page of HTML about the model.")
+    ] = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    ignore_unknown: IgnoreUnknown = False,
+    read: ReadOption = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Learn from the graphs in DATA, some of which have a label, and save the model."""
+    from kgnn.methods.parameters import check, parse
+    from kgnn.methods.registry import method_class
+
+    cls = method_class(method)
+    chosen = {"random_state": seed, **parse(cls, settings or [])}
+    check(cls(**chosen))
+    table = LabelsFile(labels, id_column, label_column, ignore_unknown)
+    options = reading_options(data, read)
+    with progress_bars() as bars:
+        waiting = bars.add_task(f"reading {data}", total=None)
+        from kgnn.methods.model_file import file_of
+        from kgnn.threads import limit_threads
+
+        require_writable(file_of(output))
+        if report is not None:
+            require_writable(report)
+        with limit_threads(threads):
+            try:
+                graphs, given, use = _read(data, table, options, validation, chosen)
+                bars.update(waiting, description=f"fitting {method}")
+                model = cls(**{"cross_fit": use.cross_fit, **chosen})
+                start = time.perf_counter()
+                _fit(model, graphs, given, use)
+            except KeyboardInterrupt:  # a fit that can predict already ends by itself
+                _say("Stopped before there was anything to keep; nothing was written.")
+                raise typer.Exit(_INTERRUPTED) from None
+            seconds = time.perf_counter() - start
+            file = model.save(output)
+            if report is not None:
+                bars.update(waiting, description="writing the report")
+                _write_report(report, model, graphs, given, use, seconds)
+    record = _record(method, model, file, seconds)
+    print_json(record) if as_json else _tell_result(record, model, report)
+    if model.interrupted_:
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _read(
+    data: str,
+    table: LabelsFile,
+    options: dict[str, str],
+    share: float | None,
+    chosen: dict[str, Any],
+) -> tuple[GraphDataset, list[str | None], LabelUse]:
+    """Read graphs and labels, decide what to use them for, and tell of it."""
+    from kgnn.evaluation.holding_out import plan_labels
+
+    graphs, given, left_out = load_with_labels(data, table, options)
+    if share is None and "cross_fit" in chosen:
+        share = 0.0
+    use = plan_labels(given, share, chosen["random_state"])
+    _tell_data(data, graphs, given, left_out, use)
+    return graphs, given, use
+
+
+def _fit(
+    model: GraphClassifier, graphs: GraphDataset, given: list[str | None], use: LabelUse
+) -> None:
+    validation = None
+    if len(use.validation):
+        validation = (graphs[use.validation], [given[row] for row in use.validation.tolist()])
+    training = [given[row] for row in use.training.tolist()]
+    model.fit(graphs[use.training], training, validation=validation)
+
+
+def _tell_data(
+    data: str, graphs: GraphDataset, given: list[str | None], left_out: list[str], use: LabelUse
+) -> None:
+    from kgnn.evaluation.holding_out import check_labels
+    from kgnn.graphs.description import describe, in_words
+    from kgnn.graphs.loading import format_of
+
+    lines = [f"{data} ({format_of(data)})", *in_words(describe(graphs, given)), use.reason]
+    if left_out:
+        named = ", ".join(left_out[:_NAMED]) + (", …" if len(left_out) > _NAMED else "")
+        lines.append(f"{len(left_out)} ids are of no graph and were left out: {named}")
+    _say(*lines)
+    if alone := [name for name, n in check_labels(given).items() if n == 1]:
+        named = ", ".join(alone[:_NAMED]) + (", …" if len(alone) > _NAMED else "")
+        warnings.warn(
+            f"Classes with a single labeled graph, from which little can be learned: {named}.",
+            KgnnWarning,
+            stacklevel=2,
+        )
+
+
+def _say(*lines: str) -> None:
+    for line in lines:
+        err().print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _record(method: str, model: GraphClassifier, file: Path, seconds: float) -> dict[str, Any]:
+    from kgnn.evaluation.model_facts import held_out_quality
+
+    found = held_out_quality(model)
+    return {
+        "model": str(file.parent if file.name == "model.safetensors" else file),
+        "method": method.lower(),
+        "fitted_on": model.fitted_on_,
+        "held_out": None if found is None else found.short_record(),
+        "seconds": seconds,
+        "interrupted": model.interrupted_,
+    }
+
+
+def _tell_result(record: dict[str, Any], model: GraphClassifier, report: Path | None) -> None:
+    from kgnn.evaluation.model_facts import basis_in_words, held_out_quality
+
+    found = held_out_quality(model)
+    if found is None:
+        _say(f"How good it is, is not known: {basis_in_words(model)}.")
+    else:
+        _say(f"{found.in_words()}.", f"Based on {basis_in_words(model)}.")
+    if report is not None:
+        _say(f"The report is in {report}.")
+    _say(
+        f"The model is in {record['model']}, after {record['seconds']:.0f} s. Ask it with: "
+        f"kgnn predict {record['model']} DATA -o predictions.csv"
+    )
+
+
+def _write_report(
+    path: Path,
+    model: GraphClassifier,
+    graphs: GraphDataset,
+    given: list[str | None],
+    use: LabelUse,
+    seconds: float,
+) -> None:
+    from kgnn.evaluation.model_facts import facts_of
+    from kgnn.files import write_text
+    from kgnn.reports.model_page import model_page
+
+    command = shlex.join(["kgnn", *sys.argv[1:]])
+    made = {"data": graphs.name, "command": command, "seconds": f"{seconds:.1f}"}
+    page = model_page(facts_of(model, graphs, given, use, made))
+    try:
+        write_text(path, page)
+    except OSError as error:
+        raise KgnnError(f"The report cannot be written to {path}: {error.strerror}") from error

@@ -1,0 +1,96 @@
+"""``kgnn model show``: what a saved model is, what it was fitted on, what it promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from kgnn.cli.show import out, print_json, progress_bars, table
+
+app = typer.Typer(help="Look at saved models.", no_args_is_help=True)
+
+
+@app.callback()
+def group() -> None:
+    """Look at saved models."""
+
+
+@app.command()
+def show(
+    model: Annotated[Path, typer.Argument(help="A model that was saved.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Show the method, its data, its calibration and its rounds."""
+    with progress_bars() as bars:
+        bars.add_task("opening the model", total=None)
+        record = _record(model)
+    print_json(record) if as_json else _show(record)
+
+
+def _record(path: Path) -> dict[str, Any]:
+    from kgnn.evaluation.model_facts import (
+        basis_in_words,
+        changed_parameters,
+        held_out_quality,
+        rounds_of,
+    )
+    from kgnn.methods.model_file import describe_model, open_model
+
+    info, model = describe_model(path), open_model(path)
+    held = held_out_quality(model)
+    return {
+        "file": str(info.path),
+        "method": info.method,
+        "parameters": changed_parameters(model),
+        "fitted_on": info.fitted_on,
+        "held_out": held and held.short_record(),
+        "worth": f"not known: {basis_in_words(model)}" if held is None else held.in_words(),
+        "rounds": [each._asdict() for each in rounds_of(model)],
+        "interrupted": model.interrupted_,
+        "saved": info.saved,
+        "versions": info.versions,
+        "bytes": info.n_bytes,
+    }
+
+
+def _show(record: dict[str, Any]) -> None:
+    grid = table(f"Model {record['file']}", ("", "left"), ("", "left"))
+    grid.show_header = False
+    for name, value in _lines(record):
+        grid.add_row(name, Text(value))  # names of others' classes are no markup
+    console = out()
+    console.print(grid)
+    if record["rounds"]:
+        console.print(_rounds(record["rounds"]))
+
+
+def _lines(record: dict[str, Any]) -> list[tuple[str, str]]:
+    fitted = record["fitted_on"]
+    changed = ", ".join(f"{key}={value!r}" for key, value in record["parameters"].items())
+    numbers = (fitted["labeled"], fitted["unlabeled"], fitted["validation"])
+    return [
+        ("method", record["method"]),
+        ("parameters", changed or "all are the defaults"),
+        ("data", str(fitted["name"])),
+        ("graphs", "{:,} labeled, {:,} unlabeled, {:,} held out".format(*numbers)),
+        ("classes", ", ".join(map(str, fitted["classes"]))),
+        ("held out", record["worth"]),
+        *([("stopped", "by hand; what was learned until then")] * record["interrupted"]),
+        ("saved", f"{record['saved']}, {record['bytes'] / 1e6:.2f} MB"),
+        ("versions", ", ".join(f"{name} {text}" for name, text in record["versions"].items())),
+    ]
+
+
+def _rounds(rounds: list[dict[str, Any]]) -> Any:
+    networks = list(dict.fromkeys(who for each in rounds for who in each["accuracy"]))
+    grid = table(
+        "Rounds", ("round", "right"), ("agree %", "right"), *((f"{w} %", "right") for w in networks)
+    )
+    for number, each in enumerate(rounds):
+        agreed = "" if each["agreement"] is None else f"{100 * each['agreement']:.1f}"
+        accuracy = [f"{100 * each['accuracy'].get(who, float('nan')):.1f}" for who in networks]
+        grid.add_row(str(number), agreed, *accuracy)
+    return grid

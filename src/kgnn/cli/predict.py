@@ -1,0 +1,215 @@
+"""``kgnn predict``: what a saved model says of graphs, as many as there are."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable
+from kgnn.cli.show import err, progress_bars
+from kgnn.cli.tables import csv_line, json_line, writing
+from kgnn.errors import ParameterError
+
+if TYPE_CHECKING:
+    from kgnn.evaluation.answers import Answer
+    from kgnn.methods.base import GraphClassifier
+
+_ENGINES = ("here", "ray")
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model that was saved.")],
+    data: Annotated[list[str], typer.Argument(help="Files or folders of graphs.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The file to write; - is standard output.")
+    ] = "-",
+    sets: Annotated[
+        float | None, typer.Option(help="Also sets of labels that miss the truth this often.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write JSON Lines rather than CSV.")
+    ] = False,
+    engine: Annotated[str, typer.Option(help="here, or ray: one task per file.")] = "here",
+    workers: Annotated[int | None, typer.Option(min=1, help="Files at a time, with ray.")] = None,
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; else a local one.")] = None,
+    read: ReadOption = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
+) -> None:
+    """Predict the classes of the graphs in DATA, which may be larger than memory."""
+    _require_engine(engine, workers, address)
+    jobs = [Job(each, tuple(reading_options(each, read).items())) for each in data]
+    if output != "-":
+        require_writable(Path(output))
+    with progress_bars() as bars:
+        waiting = bars.add_task("opening the model", total=None)
+        from kgnn.evaluation.answers import columns
+        from kgnn.methods.model_file import file_of
+        from kgnn.threads import limit_threads
+
+        file = str(file_of(model).resolve())
+        opened = _opened(file)
+        _require_promise(opened, sets)
+        asked = Asked(file, sets, as_json, len(data) > 1)
+        summary = Summary()
+        bars.update(waiting, description="predicting", completed=0)
+        with limit_threads(threads), writing(output) as stream:
+            heading = "" if as_json else _heading(asked, columns(opened, has_sets=sets is not None))
+            for lines, part in _parts(asked, jobs, engine, workers, address):
+                stream.write(heading + lines)
+                heading = ""
+                summary.add(part)
+                bars.update(waiting, completed=summary.n)
+            stream.write(heading)
+    _say(summary, output)
+
+
+class Job(NamedTuple):
+    """A source of graphs and how to read it."""
+
+    source: str
+    options: tuple[tuple[str, str], ...]
+
+
+class Asked(NamedTuple):
+    """What is asked of which model, and how it is to be written."""
+
+    model: str
+    error: float | None
+    as_json: bool
+    names_source: bool
+
+
+@dataclass
+class Summary:
+    """What was predicted, in numbers."""
+
+    n: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    novel: int = 0
+    graphs_with_unknown: int = 0
+    unknown_nodes: int = 0
+
+    def add(self, other: Summary) -> None:
+        """Count the graphs of another summary, too."""
+        self.n += other.n
+        self.labels += other.labels
+        self.novel += other.novel
+        self.graphs_with_unknown += other.graphs_with_unknown
+        self.unknown_nodes += other.unknown_nodes
+
+
+Part = tuple[str, Summary]
+
+
+def _parts(
+    asked: Asked, jobs: list[Job], engine: str, workers: int | None, address: str | None
+) -> Iterator[Part]:
+    if engine == "here":
+        for job in jobs:
+            yield from answer_lines(asked, job)
+        return
+    from kgnn.benchmark.ray_engine import RayCluster
+    from kgnn.benchmark.ray_map import ray_map
+
+    absolute = [job._replace(source=_absolute(job.source)) for job in jobs]
+    with redirect_stdout(sys.stderr):  # Ray speaks of dead workers there
+        yield from ray_map(RayCluster(workers, address), partial(whole_answer, asked), absolute)
+
+
+def answer_lines(asked: Asked, job: Job) -> Iterator[Part]:
+    """Yield the lines about the graphs of a source, run by run."""
+    from kgnn.evaluation.answers import answers
+    from kgnn.graphs.streaming import stream
+
+    model = _opened(asked.model)
+    write = _writer(asked, job.source)
+    has_node_labels = model.familiar_.has_labels
+    for graphs in stream(job.source, has_node_labels=has_node_labels, **dict(job.options)):
+        found = answers(model, graphs, error=asked.error)
+        yield "".join(map(write, found)), _summary(found)
+
+
+def whole_answer(asked: Asked, job: Job) -> Part:
+    """Return the lines about all graphs of a source; a worker of a cluster runs this."""
+    from kgnn.threads import limit_threads
+
+    summary, lines = Summary(), []
+    with limit_threads(1):
+        for text, part in answer_lines(asked, job):
+            lines.append(text)
+            summary.add(part)
+    return "".join(lines), summary
+
+
+@cache
+def _opened(file: str) -> GraphClassifier:
+    """Open a model, once in each process."""
+    from kgnn.methods.model_file import open_model
+
+    return open_model(file)
+
+
+def _heading(asked: Asked, columns: list[str]) -> str:
+    return csv_line([*(["source"] if asked.names_source else []), *columns])
+
+
+def _writer(asked: Asked, source: str) -> Callable[[Answer], str]:
+    own = {"source": source} if asked.names_source else {}
+    if asked.as_json:
+        return lambda answer: json_line({**own, **answer.record()})
+    return lambda answer: csv_line([*own.values(), *answer.cells().values()])
+
+
+def _summary(found: Iterable[Answer]) -> Summary:
+    summary = Summary()
+    for answer in found:
+        summary.n += 1
+        summary.labels[answer.label] += 1
+        summary.novel += answer.novelty.is_novel
+        summary.graphs_with_unknown += answer.novelty.unknown_labels > 0
+        summary.unknown_nodes += answer.novelty.unknown_labels
+    return summary
+
+
+def _absolute(source: str) -> str:
+    """Return where a file is for a worker that starts in another folder."""
+    path = Path(source).expanduser()
+    return str(path.resolve()) if path.exists() else source
+
+
+def _require_engine(engine: str, workers: int | None, address: str | None) -> None:
+    if engine not in _ENGINES:
+        raise ParameterError(f"The engine must be one of {', '.join(_ENGINES)}, got '{engine}'.")
+    if engine != "ray" and (workers or address):
+        raise ParameterError("--workers and --address are for --engine ray.")
+
+
+def _require_promise(model: GraphClassifier, error: float | None) -> None:
+    """Refuse sets of labels now, rather than after reading, where a model cannot promise any."""
+    import numpy as np
+
+    if error is not None:
+        model.sets_of(np.ones((0, len(model.classes_))), error=error)
+
+
+def _say(summary: Summary, output: str) -> None:
+    counts = ", ".join(f"{name} {n:,}" for name, n in sorted(summary.labels.items()))
+    told = [f"{summary.n:,} graph{'s' * (summary.n != 1)}: {counts}."]
+    if summary.novel:
+        told.append(f"{summary.novel:,} are unlike the training graphs (see novelty_reason).")
+    if summary.unknown_nodes:
+        told.append(
+            f"{summary.unknown_nodes:,} nodes in {summary.graphs_with_unknown:,} graphs have "
+            "labels that the model has never seen."
+        )
+    if output != "-":
+        told.append(f"Written to {output}.")
+    err().print(" ".join(told), highlight=False, markup=False, soft_wrap=True)

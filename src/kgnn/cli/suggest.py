@@ -1,0 +1,229 @@
+"""``kgnn suggest``: which graphs to label next, and what such labels are worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgnn.cli.own_graphs import (
+    IdColumn,
+    LabelColumn,
+    LabelsFile,
+    LabelsOption,
+    ReadOption,
+    load_with_labels,
+    reading_options,
+    require_writable,
+)
+from kgnn.cli.show import err, out, print_json, progress_bars, table
+from kgnn.cli.tables import csv_line
+from kgnn.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kgnn.evaluation.labeling import Labeling
+    from kgnn.insight.suggestion import Suggestion
+
+_USAGE = "Write: kgnn suggest MODEL DATA, or: kgnn suggest --simulate DATASET"
+
+
+def suggest(
+    model: Annotated[str | None, typer.Argument(help="A saved model.")] = None,
+    data: Annotated[
+        str | None, typer.Argument(help="Graphs to choose from; a name or a path.")
+    ] = None,
+    number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many graphs.")] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A .csv or .json file; of a simulation also .svg."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    labels: LabelsOption = None,
+    id_column: IdColumn = None,
+    label_column: LabelColumn = None,
+    read: ReadOption = None,
+    simulate: Annotated[
+        str | None,
+        typer.Option(help="A labeled dataset on which to compare suggestions with chance."),
+    ] = None,
+    method: Annotated[str, typer.Option(help="Of a simulation: one of `kgnn methods`.")] = "kgnn",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
+    ] = None,
+    start: Annotated[int, typer.Option(min=1, help="Random labels to begin with.")] = 20,
+    step: Annotated[int, typer.Option(min=1, help="Labels added in each round.")] = 20,
+    rounds: Annotated[int, typer.Option(min=1, help="How often labels are added.")] = 4,
+    splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first split.")] = 0,
+) -> None:
+    """Say which graphs of DATA to label next, given a MODEL; or simulate what that is worth."""
+    if simulate is not None:
+        if model is not None:
+            raise ParameterError(f"--simulate fits models of its own, got MODEL {model}. {_USAGE}")
+        _require_output(output, ".svg", ".csv", ".json")
+        amounts = {"start": start, "step": step, "rounds": rounds, "splits": splits, "seed": seed}
+        _simulate(simulate, method, settings or [], amounts, output, as_json)
+    elif model is None or data is None:
+        raise ParameterError(f"A model and graphs to choose from are needed. {_USAGE}")
+    else:
+        _require_output(output, ".csv", ".json")
+        options = reading_options(data, read)
+        given = LabelsFile(labels, id_column, label_column, ignores_unknown=True)
+        _suggest(model, data, given, options, number, output, as_json)
+
+
+def _require_output(path: Path | None, *allowed: str) -> None:
+    if path is None:
+        return
+    if path.suffix.lower() not in allowed:
+        raise ParameterError(f"The output must end in {' or '.join(allowed)}, got {path}.")
+    require_writable(path)
+
+
+def _suggest(
+    model: str,
+    data: str,
+    given: LabelsFile,
+    options: dict[str, str],
+    number: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    with progress_bars():
+        import numpy as np
+
+        from kgnn.insight.suggestion import Suggestion
+        from kgnn.methods.model_file import open_model
+
+        graphs, labels, _ = load_with_labels(data, given, options)
+        # Which label a graph has does not matter here, only whether it has one.
+        is_known = [0 if label is not None else -1 for label in labels]
+        candidates = replace(graphs, class_names=("known",), targets=np.array(is_known))
+        found = open_model(model).suggest(candidates, number)
+    listed = [suggestion._asdict() for suggestion in found]
+    if output is not None:
+        _write(output, Suggestion._fields, listed, {"dataset": graphs.name, "suggestions": listed})
+    if as_json:
+        print_json({"dataset": graphs.name, "suggestions": listed})
+    elif not found:
+        err().print(f"Each graph of {graphs.name} has a label, or looks exactly like one with.")
+    elif output is None:
+        out().print(_as_table(graphs.name, found))
+
+
+def _as_table(dataset: str, found: list[Suggestion]) -> Table:
+    grid = table(
+        f"To label next, {dataset}",
+        ("graph", "left"),
+        ("now", "left"),
+        ("confidence", "right"),
+        ("distance", "right"),
+        ("why", "left"),
+    )
+    for each in found:
+        numbers = (f"{each.confidence:.2f}", f"{each.distance:.2f}")
+        grid.add_row(each.name, str(each.predicted), *numbers, each.why)
+    return grid
+
+
+def _simulate(
+    dataset: str,
+    method: str,
+    settings: list[str],
+    amounts: dict[str, int],
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    from kgnn.methods.parameters import parse
+    from kgnn.methods.registry import method_class
+
+    cls = method_class(method)
+    chosen = parse(cls, settings)
+    with progress_bars():
+        from kgnn.evaluation.labeling import Fit, simulate_labeling
+        from kgnn.graphs.loading import load
+        from kgnn.threads import limit_threads
+
+        with limit_threads(1):
+            done = simulate_labeling(
+                lambda seed: cls(**{"random_state": seed, **chosen}), load(dataset), **amounts
+            )
+    summary = {"method": method.lower(), **done.summary()}
+    if output is not None and output.suffix.lower() == ".svg":
+        _write_text(output, _as_chart(done, method))
+    elif output is not None:
+        _write(output, Fit._fields, summary["fits"], summary)
+    if as_json:
+        print_json(summary)
+    else:
+        out().print(_curves_table(done, method))
+        gain, error = done.gain()
+        err().print(
+            f"Suggested labels are worth {gain:+.1f} ± {error:.1f} points of accuracy on average "
+            f"over rounds; ± is the standard error over {amounts['splits']} splits.",
+            highlight=False,
+        )
+
+
+def _curves_table(done: Labeling, method: str) -> Table:
+    from kgnn.evaluation.labeling import RANDOM, SUGGESTED
+
+    grid = table(
+        f"{method} on {done.dataset}: accuracy in %, by how labels are chosen",
+        ("labels", "right"),
+        (SUGGESTED, "right"),
+        (RANDOM, "right"),
+        ("difference", "right"),
+    )
+    columns = (done.labels, done.mean(SUGGESTED), done.mean(RANDOM), *done.difference())
+    for labels, suggested, random, apart, error in zip(*columns, strict=True):
+        difference = f"{apart:+.1f} ± {error:.1f}"
+        grid.add_row(str(labels), f"{suggested:.1f}", f"{random:.1f}", difference)
+    return grid
+
+
+def _as_chart(done: Labeling, method: str) -> str:
+    from kgnn.evaluation.labeling import RANDOM, SUGGESTED
+    from kgnn.reports.line_chart import Point, Series, line_chart
+    from kgnn.reports.png import standalone
+
+    def series(choice: str, style: str) -> Series:
+        columns = (done.labels, done.mean(choice).tolist(), done.error(choice).tolist())
+        points = [
+            Point(x, y, y - error, y + error, f"{x} labels, {choice}: {y:.1f} %")
+            for x, y, error in zip(*columns, strict=True)
+        ]
+        return Series(choice, points, style)
+
+    chart = line_chart(
+        f"{method} on {done.dataset}",
+        [series(SUGGESTED, "s0"), series(RANDOM, "s1")],
+        x_title="labels",
+        y_title="accuracy on TEST, %",
+        width=420.0,
+        height=280.0,
+    )
+    return standalone(chart)
+
+
+def _write(
+    path: Path, columns: Sequence[str], rows: list[dict[str, Any]], everything: dict[str, Any]
+) -> None:
+    if path.suffix.lower() == ".json":
+        _write_text(path, json.dumps(everything, indent=2, ensure_ascii=False) + "\n")
+        return
+    cells = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    _write_text(path, "".join(map(csv_line, [list(columns), *cells])))
+
+
+def _write_text(path: Path, text: str) -> None:
+    from kgnn.files import write_text
+
+    write_text(path, text)
+    err().print(f"wrote {path}", highlight=False, soft_wrap=True)

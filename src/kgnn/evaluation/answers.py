@@ -1,0 +1,134 @@
+"""What a fitted model says of graphs, one answer each, for tables and files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.insight.novelty import Novelty
+
+if TYPE_CHECKING:
+    from kgnn.methods.base import GraphClassifier
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model says of one graph.
+
+    Attributes
+    ----------
+    id : str
+    label : str
+    probabilities : dict of str to float
+        By class.
+    networks : dict of str to str
+        What ``gnn`` (p) and ``memory`` (q) would say alone, where a model has both.
+    novelty : Novelty
+    label_set : tuple of str or None
+        Labels that the graph may have, most probable first, if they were asked for.
+    """
+
+    id: str
+    label: str
+    probabilities: dict[str, float]
+    networks: dict[str, str]
+    novelty: Novelty
+    label_set: tuple[str, ...] | None
+
+    def record(self) -> dict[str, Any]:
+        """Return the answer as plain values for JSON."""
+        agree = {"agree": len(set(self.networks.values())) == 1} if self.networks else {}
+        sets = {} if self.label_set is None else {"label_set": list(self.label_set)}
+        return {
+            "id": self.id,
+            "label": self.label,
+            "confidence": self.probabilities[self.label],
+            "probabilities": self.probabilities,
+            **self.networks,
+            **agree,
+            "novelty": self.novelty.score,
+            "novelty_reason": "; ".join(self.novelty.reasons),
+            **sets,
+        }
+
+    def cells(self) -> dict[str, str]:
+        """Return the answer as cells of a table, by column; a class is ``proba_NAME``."""
+        cells: dict[str, str] = {}
+        for key, value in self.record().items():
+            if key == "probabilities":
+                cells.update({f"proba_{name}": _written(p) for name, p in value.items()})
+            else:
+                cells[key] = _written(value)
+        return cells
+
+
+def answers(
+    model: GraphClassifier, graphs: GraphDataset, *, error: float | None = None
+) -> list[Answer]:
+    """Ask a model about graphs.
+
+    Parameters
+    ----------
+    model : GraphClassifier
+        Fitted.
+    graphs : GraphDataset
+    error : float, optional
+        Also say which labels a graph may have; see `GraphClassifier.predict_sets`.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.methods.wl import WL
+    >>> graphs = cycles_and_trees(42)
+    >>> answers(WL().fit(graphs[:40]), graphs[40:])[0].label
+    'cycle'
+    """
+    proba, networks = _ask(model, graphs)
+    classes = [str(each) for each in model.classes_.tolist()]
+    best = proba.argmax(axis=1).tolist()
+    sets = None if error is None else model.sets_of(proba, error=error)
+    named = {who: each.argmax(axis=1).tolist() for who, each in networks.items()}
+    return [
+        Answer(
+            graph.name,
+            classes[best[row]],
+            dict(zip(classes, proba[row].tolist(), strict=True)),
+            {who: classes[each[row]] for who, each in named.items()},
+            novelty,
+            None if sets is None else tuple(map(str, sets[row])),
+        )
+        for row, (graph, novelty) in enumerate(zip(graphs, model.novelty(graphs), strict=True))
+    ]
+
+
+def columns(model: GraphClassifier, *, has_sets: bool = False) -> list[str]:
+    """Return the columns that `Answer.cells` fills for a model."""
+    classes = [f"proba_{each}" for each in map(str, model.classes_.tolist())]
+    networks = ["gnn", "memory", "agree"] if has_two_networks(model) else []
+    sets = ["label_set"] if has_sets else []
+    return ["id", "label", "confidence", *classes, *networks, "novelty", "novelty_reason", *sets]
+
+
+def has_two_networks(model: Any) -> bool:
+    """Tell whether a model has a p and a q that can be asked one by one."""
+    names = {network.name for network in getattr(model, "networks_", ())}
+    return {"gnn", "memory"} <= names and len(model.classes_) > 1
+
+
+def _ask(model: Any, graphs: GraphDataset) -> tuple[Floats, dict[str, Floats]]:
+    if not has_two_networks(model) or len(graphs) == 0:
+        return model.predict_proba(graphs), {}
+    each = model.predict_proba_each(graphs)
+    is_both = model.predict_with == "both"
+    proba = each["both"] if is_both else model.predict_proba(graphs)
+    return proba, {who: each[who] for who in ("gnn", "memory")}
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else str(value)

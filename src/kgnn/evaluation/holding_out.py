@@ -1,0 +1,123 @@
+"""How the labels of one's own graphs are used: some to learn from, some to calibrate on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from kgnn.errors import GraphDataError, ParameterError
+from kgnn.graphs.graph import Ints
+from kgnn.seeds import derive
+
+USUAL_SHARE = 0.2
+FOLDS = 5
+# With fewer, every label is needed to learn from, and fitting again is cheap.
+_ENOUGH, _ENOUGH_OF_A_CLASS = 60, 5
+
+
+@dataclass(frozen=True)
+class LabelUse:
+    """Which graphs are trained on, which are held out, and how often fitting is repeated.
+
+    Attributes
+    ----------
+    training, validation : arrays of int64
+        Rows; graphs without a label are trained on.
+    cross_fit : int
+        See `kgnn.methods.base.GraphClassifier`.
+    reason : str
+        In words.
+    """
+
+    training: Ints
+    validation: Ints
+    cross_fit: int
+    reason: str
+
+
+def plan_labels(
+    labels: Sequence[str | None], share: float | None = None, seed: int = 0
+) -> LabelUse:
+    """Decide how to use labels.
+
+    Parameters
+    ----------
+    labels : sequence of str or None
+    share : float, optional
+        Of the labeled graphs to hold out; 0 for cross-fitting. Default: a fifth where there are
+        60 labels and 5 of each class, else cross-fitting.
+    seed : int
+
+    Examples
+    --------
+    >>> plan = plan_labels(["a", "b"] * 40 + [None] * 20)
+    >>> len(plan.training), len(plan.validation), plan.cross_fit
+    (84, 16, 0)
+    >>> plan_labels(["a", "b"] * 10).cross_fit
+    5
+    """
+    counts = check_labels(labels)
+    n, rarest = sum(counts.values()), min(counts.values())
+    if share is not None and not 0 <= share <= 0.5:
+        raise ParameterError(f"The share to hold out must be from 0 to 0.5, got {share}.")
+    if share is None:
+        share = USUAL_SHARE if n >= _ENOUGH and rarest >= _ENOUGH_OF_A_CLASS else 0.0
+    if share == 0:
+        return _cross_fitting(len(labels), n, rarest)
+    return _holding_out(labels, counts, share, seed)
+
+
+def check_labels(labels: Sequence[str | None]) -> Counter[str]:
+    """Count the graphs of each class; refuse labels from which nothing can be learned."""
+    counts = Counter(label for label in labels if label is not None)
+    if not counts:
+        raise GraphDataError(
+            f"none of the {len(labels)} graphs has a label: give targets in the data, or a CSV "
+            "file with the columns id and label (--labels)"
+        )
+    if len(counts) == 1:
+        only, n = next(iter(counts.items()))
+        raise GraphDataError(
+            f"all {n} labeled graphs are of one class, '{only}': label graphs of another one, too"
+        )
+    return counts
+
+
+def _cross_fitting(n_graphs: int, n_labels: int, rarest: int) -> LabelUse:
+    every, none = np.arange(n_graphs), np.empty(0, dtype=np.int64)
+    if rarest < 2:
+        told = "a class has a single labeled graph, so nothing can be held out and probabilities "
+        return LabelUse(every, none, 0, told + "are not calibrated")
+    folds = min(FOLDS, rarest)
+    told = (
+        f"all {n_labels:,} labels are learned from; fitting {folds} times more, each time without "
+        "a part of them, calibrates the probabilities"
+    )
+    return LabelUse(every, none, FOLDS, told)
+
+
+def _holding_out(
+    labels: Sequence[str | None], counts: Counter[str], share: float, seed: int
+) -> LabelUse:
+    labeled = np.flatnonzero([label is not None for label in labels])
+    n, n_held = len(labeled), round(share * len(labeled))
+    if min(counts.values()) < 2 or not len(counts) <= n_held <= n - len(counts):
+        raise ParameterError(
+            f"{share:.0%} of {n} labels cannot be held out with graphs of all {len(counts)} "
+            "classes on both sides; use --validation 0 for cross-fitting."
+        )
+    splitter = StratifiedShuffleSplit(
+        1, test_size=n_held, random_state=derive(seed, "held out of fitting")
+    )
+    known = [labels[row] for row in labeled.tolist()]
+    _, held = next(splitter.split(labeled, known))
+    validation = np.sort(labeled[held])
+    told = (
+        f"{n_held:,} of {n:,} labels are held out, to choose on and to calibrate the "
+        "probabilities with"
+    )
+    return LabelUse(np.setdiff1d(np.arange(len(labels)), validation), validation, 0, told)

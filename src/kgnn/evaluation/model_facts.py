@@ -1,0 +1,291 @@
+"""What there is to tell of a fitted model: its data, its rounds, what it is worth, its doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kgnn.evaluation.answers import has_two_networks
+from kgnn.evaluation.quality import Quality, quality
+from kgnn.graphs.description import describe, in_words
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.insight.explanation import Sketch
+from kgnn.insight.suspicion import Suspicion, suspicious_labels
+from kgnn.methods.saved_classes import name_of
+
+if TYPE_CHECKING:
+    from kgnn.evaluation.holding_out import LabelUse
+    from kgnn.methods.base import GraphClassifier
+
+ERRORS = (0.05, 0.1, 0.2)  # that sets of labels are judged by
+_SHOWN = 12  # graphs of a kind
+_CERTAIN = 0.95  # graphs with a more probable class are not worth a look
+
+
+class RoundFacts(NamedTuple):
+    """What a round of co-training did.
+
+    Attributes
+    ----------
+    selected : int or None
+        Unlabeled graphs that it was taught; None where the file of a model no longer tells.
+    agreement : float or None
+        Share of the unlabeled graphs on which the networks agreed before it.
+    accuracy : dict of str to float
+        On VAL, by network; empty without VAL.
+    """
+
+    selected: int | None
+    agreement: float | None
+    accuracy: dict[str, float]
+
+
+class ShownGraph(NamedTuple):
+    """A graph to look at: drawn, with what the model says and what to note."""
+
+    sketch: Sketch
+    given: str | None
+    probabilities: dict[str, float]
+    note: str
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """All that a page about a model shows.
+
+    Attributes
+    ----------
+    method : str
+        Name in the registry.
+    parameters : dict
+        Those that differ from the defaults.
+    data : list of str
+        Sentences.
+    calibration : str
+        How labels were used, in words.
+    basis : str
+        What `quality` and `suspicious` are based on, in words.
+    quality : Quality or None
+    rounds : list of RoundFacts
+    ending : str
+        Why there were no more.
+    labeled, examined : int
+        Labels that there are, and those that were looked at for `suspicious`.
+    uncertain : list of ShownGraph
+    n_suspicious : int
+        All that were found; the first of them are in ``suspicious``.
+    suspicious, suggested : list of ShownGraph
+    made : dict of str to str
+        How and when, for the end of the page.
+    """
+
+    method: str
+    parameters: dict[str, Any]
+    data: list[str]
+    calibration: str
+    basis: str
+    quality: Quality | None
+    rounds: list[RoundFacts]
+    ending: str = ""
+    labeled: int = 0
+    examined: int = 0
+    uncertain: list[ShownGraph] = field(default_factory=list)
+    n_suspicious: int = 0
+    suspicious: list[ShownGraph] = field(default_factory=list)
+    suggested: list[ShownGraph] = field(default_factory=list)
+    made: dict[str, str] = field(default_factory=dict)
+
+
+def facts_of(
+    model: GraphClassifier,
+    graphs: GraphDataset,
+    labels: Sequence[str | None],
+    use: LabelUse,
+    made: dict[str, str],
+) -> ModelFacts:
+    """Gather what a page shows of a model that has just been fitted.
+
+    Parameters
+    ----------
+    model : GraphClassifier
+    graphs : GraphDataset
+        All: trained on and held out.
+    labels : sequence of str or None
+        Of these.
+    use : LabelUse
+        How they were used.
+    made : dict of str to str
+        What else to tell.
+    """
+    is_labeled = np.array([label is not None for label in labels])
+    held = use.validation if len(use.validation) else np.flatnonzero(is_labeled)
+    has_held = model.held_out_ is not None
+    doubted = doubted_labels(model, graphs[held])
+    return ModelFacts(
+        name_of(model),
+        changed_parameters(model),
+        in_words(describe(graphs, labels)),
+        use.reason,
+        basis_in_words(model),
+        held_out_quality(model),
+        rounds_of(model),
+        getattr(model, "termination_condition_", ""),
+        int(is_labeled.sum()),
+        len(held) if has_held else 0,
+        uncertain_graphs(model, graphs, labels),
+        len(doubted),
+        _suspicious_graphs(model, graphs, labels, held, doubted[:_SHOWN]),
+        suggested_graphs(model, graphs, labels),
+        {**made, "kgnn": metadata.version("kgnn")},
+    )
+
+
+def changed_parameters(model: GraphClassifier) -> dict[str, Any]:
+    """Return the parameters that are not as they are by default.
+
+    Examples
+    --------
+    >>> from kgnn.methods.wl import WL
+    >>> changed_parameters(WL(committee=1))
+    {'committee': 1}
+    """
+    usual = type(model)().get_params()
+    return {key: value for key, value in model.get_params().items() if usual[key] != value}
+
+
+def held_out_quality(model: GraphClassifier) -> Quality | None:
+    """Judge a model on the graphs that were held out of its training; None without any.
+
+    Sets of labels are not judged: they were set up on these graphs.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.methods.wl import WL
+    >>> held_out_quality(WL(cross_fit=5).fit(cycles_and_trees(40))).accuracy
+    1.0
+    """
+    held = model.held_out_
+    if held is None or not len(held.targets):
+        return None
+    classes = [str(each) for each in model.classes_.tolist()]
+    return quality([classes[target] for target in held.targets], held.proba, classes)
+
+
+def basis_in_words(model: GraphClassifier) -> str:
+    """Say which graphs a model is judged on."""
+    if model.held_out_ is None:
+        return "no label was held out, so nothing is known about unseen graphs"
+    n = len(model.held_out_.targets)
+    if model.fitted_on_["validation"]:
+        return (
+            f"{n:,} labeled graphs that were held out; choices were made and probabilities "
+            "calibrated on them, so new graphs may fare a little worse"
+        )
+    return f"all {n:,} labeled graphs, each predicted by a model that did not know its label"
+
+
+def rounds_of(model: Any) -> list[RoundFacts]:
+    """Return what each round of co-training did; empty for methods without rounds."""
+    course = getattr(model, "course_", None)
+    return [
+        RoundFacts(
+            len(each.selections[0].rows) if each.selections else None,
+            each.agreement,
+            dict(each.accuracy),
+        )
+        for each in getattr(course, "rounds", ())
+    ]
+
+
+def doubted_labels(model: GraphClassifier, graphs: GraphDataset) -> list[Suspicion]:
+    """Return the labels that may be wrong, as rows of what ``model.held_out_`` is about.
+
+    Only these are looked at: a model that has learned a wrong label by heart no longer doubts it.
+
+    Parameters
+    ----------
+    model : GraphClassifier
+    graphs : GraphDataset
+        Those that were held out.
+    """
+    if model.held_out_ is None:
+        return []
+    views = [model.held_out_.proba]
+    if _asks_both(model):
+        each = model.predict_proba_each(graphs)
+        views = [each["gnn"], each["memory"]]
+    return suspicious_labels(views, model.held_out_.targets)
+
+
+def _asks_both(model: GraphClassifier) -> bool:
+    """Tell whether p and q, and not only their mean, can be asked about held-out graphs."""
+    return has_two_networks(model) and bool(model.fitted_on_["validation"])
+
+
+def _suspicious_graphs(
+    model: GraphClassifier,
+    graphs: GraphDataset,
+    labels: Sequence[str | None],
+    rows: Ints,
+    found: Sequence[Suspicion],
+) -> list[ShownGraph]:
+    if model.held_out_ is None:
+        return []
+    told = "both networks say" if _asks_both(model) else "the model says"
+    classes = [str(name) for name in model.classes_.tolist()]
+    proba = model.held_out_.proba
+    return [
+        _shown(graphs, int(rows[each.row]), labels, classes, proba[each.row], told)
+        for each in found
+    ]
+
+
+def uncertain_graphs(
+    model: GraphClassifier, graphs: GraphDataset, labels: Sequence[str | None]
+) -> list[ShownGraph]:
+    """Return the unlabeled graphs that a model is least certain about, the least certain first.
+
+    Graphs with a class of at least 95 % are left out.
+    """
+    rows = np.flatnonzero([label is None for label in labels])
+    if not len(rows):
+        return []
+    proba = model.predict_proba(graphs[rows])
+    top = np.sort(proba, axis=1)[:, ::-1]
+    order = np.argsort(top[:, 0] - top[:, 1], kind="stable")[:_SHOWN]
+    order = order[top[order, 0] < _CERTAIN]
+    classes = [str(name) for name in model.classes_.tolist()]
+    return [_shown(graphs, int(rows[i]), labels, classes, proba[i], "most likely") for i in order]
+
+
+def suggested_graphs(
+    model: Any, graphs: GraphDataset, labels: Sequence[str | None]
+) -> list[ShownGraph]:
+    """Return the unlabeled graphs whose labels would teach a model most, best first."""
+    rows = np.flatnonzero([label is None for label in labels])
+    if not len(rows):
+        return []
+    hidden = graphs[rows].with_targets(np.full(len(rows), -1))
+    return [
+        ShownGraph(Sketch.of(graphs[int(rows[each.row])]), None, {}, each.why)
+        for each in model.suggest(hidden, _SHOWN)
+    ]
+
+
+def _shown(
+    graphs: GraphDataset,
+    row: int,
+    labels: Sequence[str | None],
+    classes: list[str],
+    proba: Floats,
+    told: str,
+) -> ShownGraph:
+    best = int(proba.argmax())
+    note = f"{told} {classes[best]} ({proba[best]:.0%})"
+    probabilities = dict(zip(classes, proba.tolist(), strict=True))
+    return ShownGraph(Sketch.of(graphs[row]), labels[row], probabilities, note)

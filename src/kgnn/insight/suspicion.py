@@ -1,0 +1,82 @@
+"""Which given labels may be wrong: those that every view of a graph contradicts with confidence.
+
+References
+----------
+Northcutt, Jiang & Chuang, *Confident learning: Estimating uncertainty in dataset labels*, JAIR
+2021, whose thresholds by class are used here for each view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgnn.errors import ParameterError
+from kgnn.graphs.graph import Floats, Ints
+
+# However badly a view recognizes the members of a class, it must prefer it to all others.
+_LEAST = 0.5
+
+
+class Suspicion(NamedTuple):
+    """A label that may be wrong.
+
+    Attributes
+    ----------
+    row : int
+    given, likely : int
+        The class that it has, and the one that all views prefer.
+    confidence : float
+        Least probability, over the views, of the likely class.
+    """
+
+    row: int
+    given: int
+    likely: int
+    confidence: float
+
+
+def suspicious_labels(views: Sequence[Floats], targets: Ints) -> list[Suspicion]:
+    """Return the labels that all views contradict, the surest contradiction first.
+
+    A view contradicts a label where its most probable class is another one, and more probable
+    than that class is, on average, for the graphs that have it as their label.
+
+    Parameters
+    ----------
+    views : sequence of (n, n_classes) arrays
+        Probabilities by models that have not learned these labels, as far as there are any.
+    targets : (n,)
+        The classes that the labels say; −1 is never suspicious.
+
+    Examples
+    --------
+    >>> proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.95, 0.05], [0.1, 0.9], [0.2, 0.8]])
+    >>> suspicious_labels([proba], np.array([0, 0, 1, 1, 1]))
+    [Suspicion(row=2, given=1, likely=0, confidence=0.95)]
+    """
+    if not views or any(len(view) != len(targets) for view in views):
+        sizes = [len(view) for view in views]
+        raise ParameterError(f"Each view must have {len(targets)} rows, got {sizes}.")
+    likely = views[0].argmax(axis=1)
+    is_suspicious = (targets >= 0) & (likely != targets)
+    for view in views:
+        is_suspicious &= _is_confident(view, targets, likely)
+    rows = np.flatnonzero(is_suspicious)
+    confidence = np.min([view[rows, likely[rows]] for view in views], axis=0)
+    order = np.argsort(-confidence, kind="stable")
+    return [
+        Suspicion(int(row), int(targets[row]), int(likely[row]), float(sure))
+        for row, sure in zip(rows[order], confidence[order], strict=True)
+    ]
+
+
+def _is_confident(view: Floats, targets: Ints, likely: Ints) -> NDArray[np.bool_]:
+    """Tell where a view is as sure of a class as it usually is of the members of that class."""
+    thresholds = np.full(view.shape[1], np.inf)
+    for each in np.unique(targets[targets >= 0]).tolist():
+        thresholds[each] = max(_LEAST, float(view[targets == each, each].mean()))
+    return np.asarray(view[np.arange(len(view)), likely] >= thresholds[likely])

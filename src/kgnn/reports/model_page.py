@@ -1,0 +1,245 @@
+"""One page of HTML about a fitted model: what it learned from, what it is worth, its doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from threadpoolctl import threadpool_limits
+
+from kgnn.evaluation.model_facts import ModelFacts, RoundFacts, ShownGraph
+from kgnn.evaluation.quality import Quality
+from kgnn.insight.explanation import Sketch
+from kgnn.methods.registry import entries
+from kgnn.reports.document import Part, document
+from kgnn.reports.drawing import draw
+from kgnn.reports.html_tables import scrolling
+from kgnn.reports.line_chart import Point, Series, line_chart
+from kgnn.reports.markup import Markup, element, joined
+from kgnn.reports.palette import MUTED, style
+from kgnn.reports.reliability import reliability_diagram
+
+_NETWORKS = {"gnn": ("p", "s1"), "memory": ("q", "s4"), "both": ("both", "s0")}
+_MOST_NAMED = 60  # nodes; names do not fit into the nodes of larger graphs
+_LONGEST_NAME = 2  # letters that fit into a node
+_ENDINGS = {
+    "rounds": "All rounds were done.",
+    "converged": "It ended because the selection no longer changed.",
+    "no_change": "It ended because there was nothing to select.",
+    "patience": "It ended because the held-out graphs showed no more gain.",
+    "exhausted": "It ended because every unlabeled graph was taught.",
+    "no_unlabeled": "There are no unlabeled graphs, so there was nothing to teach each other.",
+    "interrupted": "It was stopped by hand; the rounds that had ended predict.",
+}
+
+
+def model_page(facts: ModelFacts) -> str:
+    """Return the page; it needs nothing but itself.
+
+    Examples
+    --------
+    >>> facts = ModelFacts("wl", {}, ["4 graphs"], "none held out", "nothing", None, [])
+    >>> page = model_page(facts)
+    >>> page[:15], "4 graphs" in page
+    ('<!doctype html>', True)
+    """
+    with threadpool_limits(1):  # matrices of layouts are small: more threads wait for each other
+        parts = list(_parts(facts))
+    entry = entries().get(facts.method)
+    title = f"{facts.method}: {entry.title[0].lower()}{entry.title[1:]}" if entry else facts.method
+    return document(f"A model of {facts.made.get('data', 'graphs')}", title, parts, "model.css")
+
+
+def _parts(facts: ModelFacts) -> Iterator[Part]:
+    yield Part("data", "What it learned from", _data(facts))
+    if facts.rounds:
+        yield Part("rounds", "Rounds", _rounds(facts.rounds, facts.ending))
+    yield Part("quality", "What it is worth", _quality(facts))
+    yield Part("uncertain", "Most uncertain", _uncertain(facts))
+    yield Part("suspicious", "Suspicious labels", _suspicious(facts))
+    if facts.suggested:
+        told = "Labels of these unlabeled graphs would teach the model most; best first."
+        yield Part("next", "Next to label", joined(_note(told), _cards(facts.suggested)))
+    yield Part("making", "How it was made", _made(facts))
+
+
+def _data(facts: ModelFacts) -> Markup:
+    sentences = [*facts.data, facts.calibration]
+    return element(
+        "ul", *(element("li", _sentence(each)) for each in sentences), class_="sentences"
+    )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _rounds(rounds: Sequence[RoundFacts], ending: str) -> Markup:
+    headings = ["round", "taught", "agree, %"]
+    networks = [who for who in _NETWORKS if any(who in each.accuracy for each in rounds)]
+    headings += [f"{_NETWORKS[who][0]}, %" for who in networks]
+    rows = [_round_row(number, each, networks) for number, each in enumerate(rounds)]
+    told = (
+        "In each round both networks, the graph neural network p and the kernel memory q, are "
+        "taught the unlabeled graphs that they agree on and are most sure of; round 0 has the "
+        "labeled graphs alone. The last columns are how many held-out graphs are right. "
+    )
+    chart = _round_chart(rounds, networks) if networks and len(rounds) > 1 else None
+    table = joined(scrolling("Rounds", headings, rows), _note(told + _ENDINGS.get(ending, "")))
+    return element("div", element("div", table), chart, class_="pair")
+
+
+def _round_row(number: int, each: RoundFacts, networks: Sequence[str]) -> Markup:
+    selected = "" if each.selected is None else f"{each.selected:,}"
+    agreement = "" if each.agreement is None else f"{100 * each.agreement:.1f}"
+    accuracy = [
+        f"{100 * each.accuracy[who]:.1f}" if who in each.accuracy else "" for who in networks
+    ]
+    cells = [element("td", cell) for cell in (selected, agreement, *accuracy)]
+    return element("tr", element("th", str(number), scope="row"), *cells)
+
+
+def _round_chart(rounds: Sequence[RoundFacts], networks: Sequence[str]) -> Markup:
+    series = []
+    for who in networks:
+        name, kind = _NETWORKS[who]
+        values = [(n, 100 * each.accuracy[who]) for n, each in enumerate(rounds) if each.accuracy]
+        points = [Point(n, y, y, y, f"{name}, round {n}: {y:.1f} %") for n, y in values]
+        series.append(Series(name, points, kind))
+    return line_chart("Right on the held-out graphs, %", series, x_title="round", y_title="%")
+
+
+def _quality(facts: ModelFacts) -> Markup:
+    found = facts.quality
+    if found is None:
+        return _note(_sentence(facts.basis))
+    told = f"{found.in_words()}; Brier score {found.brier:.3f}, where 0 is best."
+    how = (
+        "Each mark stands for predictions of about equal confidence, the larger the more; on the "
+        "dashed line, as many are right as the confidence says."
+    )
+    return joined(
+        element("p", told),
+        _note(f"Based on {facts.basis}."),
+        element(
+            "div",
+            element(
+                "figure", reliability_diagram(found.bins), element("figcaption", how, class_="note")
+            ),
+            element("div", element("h3", "True and predicted classes"), confusion_table(found)),
+            class_="pair",
+        ),
+    )
+
+
+def confusion_table(found: Quality) -> Markup:
+    """Return graphs by true class (rows) and predicted class (columns)."""
+    rows = []
+    for name, counts in zip(found.true_classes, found.confusion, strict=True):
+        if sum(counts) == 0:
+            continue
+        cells = [
+            element("td", f"{n:,}" if n else "", class_=_mark(name, column, n))
+            for column, n in zip(found.classes, counts, strict=True)
+        ]
+        right = counts[found.classes.index(name)] if name in found.classes else 0
+        share = element("td", f"{right / sum(counts):.0%}")
+        rows.append(element("tr", element("th", name, scope="row"), *cells, share))
+    headings = ["true class", *found.classes, "right"]
+    return scrolling("True and predicted classes", headings, rows)
+
+
+def _mark(name: str, column: str, n: int) -> str | None:
+    if name == column:
+        return "right"
+    return "wrong" if n else None
+
+
+def _uncertain(facts: ModelFacts) -> Markup:
+    if not facts.uncertain:
+        return _note("There is no unlabeled graph of which the model is not sure.")
+    told = "Unlabeled graphs whose two most probable classes are closest, the closest first."
+    return joined(_note(told), _cards(facts.uncertain))
+
+
+def _suspicious(facts: ModelFacts) -> Markup:
+    if not facts.examined:
+        told = "No label was held out, so labels could not be compared with independent answers."
+        return _note(told)
+    told = "Labels that are contradicted with confidence by answers that did not know them. "
+    if facts.examined < facts.labeled:
+        told += (
+            f"Only the {facts.examined:,} held-out labels were examined: the other "
+            f"{facts.labeled - facts.examined:,} the model knows by heart; --validation 0 examines "
+            "all. "
+        )
+    else:
+        told += f"All {facts.examined:,} labels were examined. "
+    if not facts.suspicious:
+        return _note(told + "None of them is suspicious.")
+    if facts.n_suspicious > len(facts.suspicious):
+        told += f"{facts.n_suspicious:,} are suspicious, the surest {len(facts.suspicious)} shown. "
+    return joined(_note(told + "Look at each: the model may be wrong."), _cards(facts.suspicious))
+
+
+def _cards(shown: Sequence[ShownGraph]) -> Markup:
+    kinds = _label_styles([each.sketch for each in shown])
+    is_written = all(_fits(each.sketch) for each in shown)
+    legend = None if is_written or len(kinds) < 2 else _legend(kinds)
+    return joined(element("div", *(_card(each, kinds) for each in shown), class_="cards"), legend)
+
+
+def _legend(kinds: dict[str, str]) -> Markup:
+    named = [(label, kind) for label, kind in kinds.items() if kind != MUTED]
+    keys = [element("span", label, class_=f"key {kind}") for label, kind in named]
+    more = element("span", "other labels", class_="key muted") if len(named) < len(kinds) else None
+    return element("p", "Labels of nodes: ", *keys, more, class_="note legend")
+
+
+def _card(shown: ShownGraph, kinds: dict[str, str]) -> Markup:
+    graph = shown.sketch
+    size = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges."
+    if len(graph.nodes) < graph.n_nodes:
+        size += f" {len(graph.nodes):,} nodes are drawn."
+    given = f"Labeled {shown.given}; " if shown.given is not None else ""
+    told = f"{given}{shown.note}. " if given else f"{_sentence(shown.note)} "
+    return element(
+        "figure",
+        draw(
+            len(graph.nodes),
+            list(graph.edges),
+            title=f"graph {graph.name}",
+            names=graph.node_labels if _fits(graph) else None,
+            styles=[kinds.get(label, "s1") for label in graph.node_labels]
+            or ["s1"] * len(graph.nodes),
+        ),
+        element("figcaption", element("b", graph.name), element("br"), told, size),
+    )
+
+
+def _fits(graph: Sketch) -> bool:
+    """Tell whether labels of nodes can be written into the nodes."""
+    longest = max(map(len, graph.node_labels), default=0)
+    return 0 < longest <= _LONGEST_NAME and len(graph.nodes) <= _MOST_NAMED
+
+
+def _label_styles(graphs: Sequence[Sketch]) -> dict[str, str]:
+    """Give the most frequent labels of nodes a color each."""
+    counts: dict[str, int] = {}
+    for graph in graphs:
+        for label in graph.node_labels:
+            counts[label] = counts.get(label, 0) + 1
+    often = sorted(counts, key=lambda label: (-counts[label], label))
+    # The second color is that of drawings without labels.
+    order = [1, 0, *range(2, len(often))]
+    return {label: style(order[place]) for place, label in enumerate(often)}
+
+
+def _made(facts: ModelFacts) -> Markup:
+    changed = ", ".join(f"{name}={value!r}" for name, value in facts.parameters.items())
+    made = {"method": facts.method, "parameters": changed or "all are the defaults", **facts.made}
+    pairs = (joined(element("dt", name), element("dd", value)) for name, value in made.items())
+    return element("dl", *pairs)
+
+
+def _note(words: str) -> Markup:
+    return element("p", words, class_="note")

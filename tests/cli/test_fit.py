@@ -1,0 +1,304 @@
+"""``kgnn fit``: from a person's files to a model, whatever the files are like."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import kgnn as package
+from kgnn.errors import KgnnWarning
+from kgnn.graphs import jsonl
+from kgnn.graphs.toy import cycles_and_trees
+from tests.cli.calling import kgnn
+
+__all__ = ["kgnn"]
+
+GRAPHS = cycles_and_trees(60)
+
+
+def unlabeled(graphs):
+    return graphs.with_targets(np.full(len(graphs), -1))
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A folder with 60 graphs without targets and labels of the first 20."""
+    monkeypatch.chdir(tmp_path)
+    jsonl.write(unlabeled(GRAPHS), "graphs.jsonl")
+    write_labels(range(20))
+    return tmp_path
+
+
+def write_labels(rows, path="labels.csv"):
+    lines = [f"{row},{GRAPHS[row].target}\n" for row in rows]
+    Path(path).write_text("".join(["id,label\n", *lines]))
+
+
+def fit(kgnn, *more, data="graphs.jsonl", method="ldp"):
+    trees = ("--set", "trees=20") if method == "ldp" else ()
+    return kgnn("fit", data, "--method", method, *trees, "-o", "model", *more)
+
+
+def test_labels_in_a_table_make_a_model_and_all_is_told(kgnn, files):
+    done = fit(kgnn, "--labels", "labels.csv")
+    assert done.code == 0, done.err
+    assert done.out == ""
+    for told in (
+        "graphs.jsonl (JSON Lines)",
+        "60 graphs of 4 to 12 nodes",
+        "neither labels nor attributes",
+        "20 graphs are labeled, 40 are not: cycle 10, tree 10",
+        "fitting 5 times more",
+        "of 20 graphs right",
+        "calibration error",
+        "kgnn predict model DATA",
+    ):
+        assert told in done.err
+    model = package.open_model("model")
+    assert model.score(GRAPHS[20:]) > 0.8
+    assert model.labeled_graphs_.graph_names.tolist() == [str(row) for row in range(20)]
+
+
+def test_as_json_it_has_the_promised_shape(kgnn, files):
+    record = json.loads(fit(kgnn, "--labels", "labels.csv", "--json").out)
+    assert list(record) == ["model", "method", "fitted_on", "held_out", "seconds", "interrupted"]
+    assert record["fitted_on"]["labeled"] == 20
+    assert record["held_out"]["n"] == 20
+
+
+def test_many_labels_are_held_out_in_part(kgnn, files):
+    jsonl.write(cycles_and_trees(80), "targets.jsonl")
+    done = fit(kgnn, data="targets.jsonl")
+    assert "16 of 80 labels are held out" in done.err
+    fitted = package.open_model("model").fitted_on_
+    assert (fitted["labeled"], fitted["validation"]) == (64, 16)
+    assert "fitting 5 times more" in fit(kgnn, "--validation", "0", data="targets.jsonl").err
+
+
+def test_settings_and_the_seed_reach_the_method(kgnn, files):
+    fit(kgnn, "--labels", "labels.csv", "--seed", "7", "--set", "cross_fit=3")
+    model = package.open_model("model")
+    assert (model.random_state, model.trees, model.cross_fit) == (7, 20, 3)
+
+
+def test_a_folder_and_a_table_of_smiles_are_read(kgnn, files):
+    (files / "nets").mkdir()
+    for row in range(12):
+        graph = nx.cycle_graph(row + 3) if row % 2 else nx.star_graph(row + 3)
+        nx.write_graphml(graph, files / "nets" / f"g{row}.graphml")
+    lines = [f"g{row}.graphml,{'ring' if row % 2 else 'star'}" for row in range(8)]
+    (files / "nets.csv").write_text("\n".join(["id,label", *lines]))
+    done = fit(kgnn, "--labels", "nets.csv", data="nets")
+    assert "nets (network files)" in done.err
+    assert "ring 4, star 4" in done.err
+    rows = [f"{'C' * (i + 1)}{'O' if i % 2 else 'N'},{i % 2}" for i in range(12)]
+    (files / "mol.csv").write_text("\n".join(["structure,active", *rows]))
+    read = ("--read", "smiles_column=structure", "--read", "target_column=active")
+    assert "SMILES in CSV" in fit(kgnn, *read, data="mol.csv").err
+
+
+def test_the_report_is_a_page(kgnn, files):
+    done = fit(kgnn, "--labels", "labels.csv", "--report", "page.html")
+    assert done.code == 0, done.err
+    page = (files / "page.html").read_text(encoding="utf-8")
+    for told in ("What it learned from", "Suspicious labels", "All 20 labels were examined", "ldp"):
+        assert told in page
+
+
+def test_unknown_ids_are_refused_or_ignored(kgnn, files):
+    with (files / "labels.csv").open("a") as stream:
+        stream.write("g7,tree\n61,tree\n")
+    done = fit(kgnn, "--labels", "labels.csv")
+    assert done.code == 1
+    assert "labels.csv, line 22: there is no graph 'g7'" in done.err
+    assert "1 more are unknown: 61" in done.err
+    assert not (files / "model").exists()
+    done = fit(kgnn, "--labels", "labels.csv", "--ignore-unknown")
+    assert done.code == 0
+    assert "2 ids are of no graph and were left out: g7, 61" in done.err
+
+
+@pytest.mark.parametrize(
+    ("labels", "code", "message"),
+    [
+        (b"", 1, "labels.csv is empty"),
+        (b"id,label\n", 1, "none of the 60 graphs has a label"),
+        (b"id,label\n1,x\n2,x\n", 1, "all 2 labeled graphs are of one class, 'x'"),
+        (b"id,label\n1,x\n2,y\n1,y\n", 1, "labels.csv, line 4: '1' is y here, but x in line 2"),
+        (b"id,label\n1,\xe9\xff\n", 1, "labels.csv, line 2: not UTF-8 text"),
+        (b"id;label\n1;x\n2\n", 1, "labels.csv, line 3: expected 2 cells, got 1"),
+        (b"name,class\n1,x\n", 1, "labels.csv, line 1: expected a header"),
+    ],
+)
+def test_bad_labels_are_one_line_and_leave_no_model(kgnn, files, labels, code, message):
+    (files / "labels.csv").write_bytes(labels)
+    done = fit(kgnn, "--labels", "labels.csv")
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert not (files / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--labels", "labels.csv", "--id-column", "mol"), "has no column 'mol'"),
+        (("--labels", "labels.csv", "--validation", "0.9"), "from 0 to 0.5, got 0.9"),
+        (("--set", "tree=3"), "Did you mean trees?"),
+        (("--set", "trees=0"), "'trees' parameter of LDP must be"),
+        (("--read", "smiles_column=s"), "--read is for .csv files"),
+        (("--read", "column=s"), "no option of reading 'column'"),
+        (("--method", "ldq"), "Did you mean ldp?"),
+    ],
+)
+def test_misuse_is_one_line(kgnn, files, arguments, message):
+    done = fit(kgnn, *arguments, method="ldp")
+    assert done.code in (1, 2)
+    assert message in done.err
+    assert not (files / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "holds no graphs"),
+        (b'{"nodes": 2, "edges": [[0, 1]]}\n{"nodes": 3, "ed', "line 2: not valid JSON"),
+        (b'{"nodes": ["\xff"], "edges": []}\n', "line 1: not UTF-8"),
+        (b'{"id": "a", "nodes": 1, "edges": []}\n' * 2, "line 2: the name 'a' is already taken"),
+    ],
+)
+def test_bad_graphs_are_one_line(kgnn, files, content, message):
+    (files / "graphs.jsonl").write_bytes(content)
+    done = fit(kgnn, "--labels", "labels.csv")
+    assert done.code == 1
+    assert message in done.err
+    assert "graphs.jsonl" in done.err
+
+
+def test_one_labeled_graph_per_class_is_enough_for_a_model(kgnn, files):
+    write_labels([0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", KgnnWarning)
+        done = fit(kgnn, "--labels", "labels.csv")
+    assert done.code == 0
+    assert "warning: Classes with a single labeled graph" in done.err
+    assert "not calibrated" in done.err
+    assert "How good it is, is not known" in done.err
+    assert package.open_model("model").held_out_ is None
+
+
+def test_no_unlabeled_graphs_are_needed(kgnn, files):
+    jsonl.write(GRAPHS[:20], "all.jsonl")
+    done = fit(kgnn, "--set", "epochs=2", "--set", "rounds=1", data="all.jsonl", method="kgnn")
+    assert done.code == 0, done.err
+    assert "20 graphs are labeled, 0 are not" in done.err
+
+
+def test_a_place_that_cannot_be_written_to_is_found_before_fitting(kgnn, files, monkeypatch):
+    (files / "occupied").write_text("")
+    monkeypatch.setattr("kgnn.methods.ldp.LDP.fit", lambda *_, **__: pytest.fail("was fitted"))
+    done = kgnn("fit", "graphs.jsonl", "--method", "ldp", "-o", "occupied/model")
+    assert done.code == 1
+    assert "Nothing can be written to occupied/model" in done.err
+    done = kgnn("fit", "graphs.jsonl", "--method", "ldp", "-o", "model", "--report", str(files))
+    assert done.code == 1
+    assert "it is a folder" in done.err
+
+
+def in_a_process(code, *arguments, **options):
+    """Run ``kgnn`` after some code of ours, in a process that may be limited or interrupted."""
+    script = f"import sys\n{code}\nfrom kgnn.cli.main import main\nmain()"
+    return subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+        **options,
+    )
+
+
+_FIT = ("fit", "graphs.jsonl", "--labels", "labels.csv", "-o", "model")
+
+
+def limit_files(n_bytes):
+    """What a full disk does, without one: no file may grow larger."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+
+
+def test_a_full_disk_leaves_the_old_model(kgnn, files):
+    assert fit(kgnn, "--labels", "labels.csv").code == 0
+    before = (files / "model" / "model.safetensors").read_bytes()
+    quick = ("--method", "ldp", "--set", "trees=20", "--set", "cross_fit=0")
+    done = in_a_process("", *_FIT, *quick, preexec_fn=limit_files(4096))
+    assert done.returncode == 1
+    assert "Nothing can be written to model" in done.stderr  # before fitting
+    late = "import kgnn.cli.fit as fit\nfit.require_writable = lambda path: None"
+    done = in_a_process(late, *_FIT, *quick, preexec_fn=limit_files(4096))
+    assert done.returncode == 1
+    assert "the model cannot be written to" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (files / "model" / "model.safetensors").read_bytes() == before
+    assert [file.name for file in (files / "model").iterdir()] == ["model.safetensors"]
+
+
+_STOP = "import os, signal\nstop = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
+# Once the first round has ended, there is something to keep.
+_IN_ROUND_1 = _STOP + (
+    "import kgnn.training.cotraining as c\njudge = c._judge\n"
+    "def stopping(*a):\n    judge(*a)\n    stop()\nc._judge = stopping\n"
+)
+_IN_CROSS_FITTING = _STOP + (
+    "import kgnn.methods.base as b\ncross_fitted = b.cross_fitted\n"
+    "def stopping(*a):\n    stop()\n    return cross_fitted(*a)\nb.cross_fitted = stopping\n"
+)
+_AT_ONCE = _STOP + "from kgnn.methods.wl import WL\nWL._fit = lambda *_: stop()\n"
+_SMALL = ("--set", "epochs=3", "--set", "rounds=2")
+
+
+@pytest.mark.parametrize(
+    ("code", "settings", "told"),
+    [
+        (_IN_ROUND_1, ("--set", "cross_fit=0"), "Training was stopped by hand"),
+        (_IN_CROSS_FITTING, (), "Calibration was stopped by hand"),
+    ],
+)
+def test_what_is_finished_at_ctrl_c_is_kept(files, code, settings, told):
+    done = in_a_process(code, *_FIT, *_SMALL, *settings)
+    assert done.returncode == 130
+    assert told in done.stderr
+    assert "The model is in model" in done.stderr
+    model = package.open_model("model")
+    assert model.interrupted_
+    assert model.held_out_ is None
+    assert model.predict_proba(GRAPHS).shape == (60, 2)
+
+
+def test_ctrl_c_with_nothing_to_keep_writes_nothing(files):
+    done = in_a_process(_AT_ONCE, *_FIT, "--method", "wl")
+    assert done.returncode == 130
+    assert "nothing was written" in done.stderr
+    assert not (files / "model").exists()
+
+
+def test_a_signal_from_outside_ends_it_as_well(files):
+    jsonl.write(unlabeled(cycles_and_trees(2000, max_nodes=40)), "graphs.jsonl")
+    script = "from kgnn.cli.main import main; main()"
+    command = [sys.executable, "-c", script, *_FIT, "--set", "epochs=5000"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        while "labels are learned from" not in running.stderr.readline():
+            pass
+        running.send_signal(signal.SIGINT)
+        rest = running.communicate(timeout=120)[1]
+    assert running.returncode == 130
+    assert "nothing was written" in rest
+    assert not (files / "model").exists()

@@ -1,0 +1,119 @@
+"""``kgnn suggest``: which graphs to label next."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgnn.graphs import jsonl
+from kgnn.graphs.toy import planted_motifs
+from kgnn.methods.ldp import LDP
+from tests.cli.calling import kgnn
+
+__all__ = ["kgnn"]
+
+GRAPHS = planted_motifs(60)
+SIMULATE = ("suggest", "--simulate", "planted-motifs", "--method", "ldp", "--set", "trees=10",
+            "--start", "6", "--step", "6", "--rounds", "2", "--splits", "2")  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A model of ten labeled graphs, and sixty graphs with these labels."""
+    monkeypatch.chdir(tmp_path)
+    targets = np.where(np.arange(60) < 10, GRAPHS.targets, -1)
+    jsonl.write(GRAPHS.with_targets(targets), "graphs.jsonl")
+    jsonl.write(GRAPHS.with_targets(np.full(60, -1)), "bare.jsonl")
+    LDP(trees=20).fit(GRAPHS.with_targets(targets)).save("model")
+    return tmp_path
+
+
+def test_suggestions_are_shown_with_reasons(kgnn, files):
+    done = kgnn("suggest", "model", "graphs.jsonl", "-n", "5")
+    assert done.code == 0, done.err
+    assert "To label next" in done.out
+    assert "undecided between" in done.out
+
+
+def test_json_has_the_promised_shape(kgnn, files):
+    told = json.loads(kgnn("suggest", "model", "graphs.jsonl", "-n", "5", "--json").out)
+    assert list(told) == ["dataset", "suggestions"]
+    assert len(told["suggestions"]) == 5
+    for each in told["suggestions"]:
+        assert list(each) == [
+            "row", "name", "predicted", "confidence", "disagreement", "distance", "alike", "why"
+        ]  # fmt: skip
+        assert each["row"] >= 10
+
+
+def test_a_table_is_written(kgnn, files):
+    done = kgnn("suggest", "model", "graphs.jsonl", "-n", "7", "-o", "next.csv")
+    assert done.code == 0, done.err
+    assert done.out == ""
+    with Path("next.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 7
+    assert rows[0]["disagreement"] == ""
+    assert kgnn("suggest", "model", "graphs.jsonl", "-n", "7", "-o", "next.json").code == 0
+    told = json.loads(Path("next.json").read_text(encoding="utf-8"))
+    assert [str(each["row"]) for each in told["suggestions"]] == [row["row"] for row in rows]
+
+
+def test_graphs_in_a_table_of_labels_are_not_suggested(kgnn, files):
+    lines = [f"{row},{GRAPHS[row].target}\n" for row in range(40)]
+    Path("labels.csv").write_text("".join(["id,label\n", *lines]))
+    done = kgnn("suggest", "model", "bare.jsonl", "--labels", "labels.csv", "-n", "60", "--json")
+    rows = {each["row"] for each in json.loads(done.out)["suggestions"]}
+    assert rows == set(range(40, 60))
+
+
+def test_where_nothing_is_left_it_is_said(kgnn, files):
+    jsonl.write(GRAPHS, "all.jsonl")
+    done = kgnn("suggest", "model", "all.jsonl", "-o", "next.csv")
+    assert done.code == 0
+    assert "has a label" in done.err
+    assert Path("next.csv").read_text().startswith("row,name,predicted")
+
+
+def test_a_simulation_shows_both_curves(kgnn, files):
+    done = kgnn(*SIMULATE)
+    assert done.code == 0, done.err
+    assert "suggested" in done.out
+    assert "random" in done.out
+    assert [line.split()[0] for line in done.out.splitlines() if " ± " in line] == ["6", "12", "18"]
+    assert "points of accuracy" in done.err
+
+
+def test_a_simulation_is_written_as_drawing_table_or_json(kgnn, files):
+    for name in ("curve.svg", "curve.csv", "curve.json"):
+        done = kgnn(*SIMULATE, "-o", name)
+        assert done.code == 0, done.err
+    drawing = Path("curve.svg").read_text(encoding="utf-8")
+    assert drawing.startswith("<svg")
+    assert "12 labels, suggested" in drawing
+    lines = Path("curve.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "seed,choice,labels,accuracy"
+    assert len(lines) == 1 + 2 * 2 * 3
+    told = json.loads(Path("curve.json").read_text(encoding="utf-8"))
+    assert (told["method"], told["labels"]) == ("ldp", [6, 12, 18])
+    assert told == json.loads(kgnn(*SIMULATE, "--json").out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "A model and graphs to choose from are needed"),
+        (("model",), "kgnn suggest MODEL DATA"),
+        (("model", "graphs.jsonl", "-o", "next.svg"), "must end in .csv or .json, got next.svg"),
+        (("model", "--simulate", "MUTAG"), "--simulate fits models of its own"),
+        (("--simulate", "planted-motifs", "-o", "curve.png"), "must end in .svg or .csv or .json"),
+        (("--simulate", "planted-motifs", "--method", "ldpp"), "ldpp"),
+        (("--simulate", "planted-motifs", "--method", "ldp", "--start", "60"), "got 60"),
+    ],
+)
+def test_misuse_is_told_in_a_line(kgnn, files, arguments, told):
+    done = kgnn("suggest", *arguments)
+    assert done.code == 2
+    assert told in done.err

@@ -1,0 +1,85 @@
+"""What a page tells of a model is what the model did."""
+
+import pytest
+
+from kgnn.evaluation.holding_out import plan_labels
+from kgnn.evaluation.model_facts import (
+    basis_in_words,
+    doubted_labels,
+    facts_of,
+    held_out_quality,
+    rounds_of,
+)
+from kgnn.graphs.streaming import named
+from kgnn.graphs.toy import planted_motifs
+from kgnn.methods.kgnn import KGNN
+from kgnn.methods.ldp import LDP
+
+GRAPHS = named(planted_motifs(90, n_nodes=12))
+LABELS = [GRAPHS.class_names[t] if row < 60 else None for row, t in enumerate(GRAPHS.targets)]
+
+
+@pytest.fixture(scope="module")
+def cross_fitted():
+    """A model of 60 labels, of which six are wrong, and which these are."""
+    flipped = [3, 10, 21, 34, 47, 58]
+    other = {"fan": "star", "star": "fan"}
+    labels = [other[text] if row in flipped else text for row, text in enumerate(LABELS)]
+    return LDP(trees=60, cross_fit=5).fit(GRAPHS, labels), labels, flipped
+
+
+def test_suspicious_graphs_are_those_with_wrong_labels(cross_fitted):
+    model, labels, flipped = cross_fitted
+    use = plan_labels(labels, 0)
+    facts = facts_of(model, GRAPHS, labels, use, {})
+    found = [int(shown.sketch.name) for shown in facts.suspicious]
+    assert len(set(found) & set(flipped)) >= 3
+    assert len(set(found) - set(flipped)) <= 2
+    for shown in facts.suspicious:
+        assert shown.given == labels[int(shown.sketch.name)]
+    assert facts.n_suspicious == len(found)
+    assert facts.examined == facts.labeled == 60
+
+
+def test_shown_graphs_are_unlabeled_where_they_should_be(cross_fitted):
+    model, labels, _ = cross_fitted
+    facts = facts_of(model, GRAPHS, labels, plan_labels(labels, 0), {"data": "motifs"})
+    for shown in [*facts.uncertain, *facts.suggested]:
+        assert int(shown.sketch.name) >= 60
+    assert facts.suggested
+    confidence = [max(shown.probabilities.values()) for shown in facts.uncertain]
+    assert confidence == sorted(confidence)
+    assert facts.made["data"] == "motifs"
+    assert facts.parameters == {"trees": 60, "cross_fit": 5}
+
+
+def test_held_out_graphs_of_kgnn_are_judged_by_both_networks():
+    use = plan_labels(LABELS)
+    validation = (GRAPHS[use.validation], [LABELS[row] for row in use.validation])
+    model = KGNN(epochs=3, rounds=1).fit(
+        GRAPHS[use.training], [LABELS[row] for row in use.training], validation=validation
+    )
+    found = held_out_quality(model)
+    assert found.n == len(use.validation) == 12
+    assert found.accuracy == model.score(*validation)
+    assert "12 labeled graphs that were held out" in basis_in_words(model)
+    rounds = rounds_of(model)
+    assert rounds[0].selected == 0
+    assert rounds[1].selected == len(model.course_.rounds[1].selections[0].rows) > 0
+    assert set(rounds[1].accuracy) == {"gnn", "memory", "both"}
+    model.held_out_.targets[:] = 1 - model.held_out_.targets
+    doubted = doubted_labels(model, validation[0])
+    each = model.predict_proba_each(validation[0])
+    p, q = each["gnn"].argmax(axis=1), each["memory"].argmax(axis=1)
+    for suspicion in doubted:
+        assert p[suspicion.row] == q[suspicion.row] == suspicion.likely != suspicion.given
+
+
+def test_without_held_out_labels_nothing_is_claimed():
+    model = LDP(trees=5).fit(GRAPHS, LABELS)
+    assert held_out_quality(model) is None
+    assert doubted_labels(model, GRAPHS[:60]) == []
+    assert "nothing is known" in basis_in_words(model)
+    facts = facts_of(model, GRAPHS, LABELS, plan_labels(LABELS, 0), {})
+    assert facts.quality is None
+    assert facts.examined == 0
