@@ -167,3 +167,13 @@ def test_the_reference_is_up_to_date():
     spec.loader.exec_module(module)
     written = module.TARGET.read_text(encoding="utf-8")
     assert written == module.render(), "run: python docs/make_reference.py"
+
+
+def test_the_page_of_results_is_made_of_the_records():
+    from kgnn.benchmark.store import Store
+    from kgnn.reports.results import Results
+    from kgnn.reports.summary_markdown import summary_markdown
+
+    made = summary_markdown(Results(Store(_ROOT / "results")))
+    written = (_ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert written == made, "run: kgnn report results --format markdown -o docs/results.md"

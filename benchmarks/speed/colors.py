@@ -1,6 +1,6 @@
 """How much message passing is left when nodes of one color are computed once.
 
-    python benchmarks/speed/colors.py [DATASET ...] [-o results/speed-colors.json]
+    python benchmarks/speed/colors.py [DATASET ...] [-o build/speed-colors.json]
 
 Rows go through the network, entries are summed; both over three layers. *By graph* is what
 `kgnn.nn.quotients` does. *By batch* and *by dataset* is what it would be if the graphs of a random
@@ -52,7 +52,7 @@ def work(graphs: GraphDataset) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="*", default=PAPER)
-    parser.add_argument("-o", "--output", type=Path, default=Path("results/speed-colors.json"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("build/speed-colors.json"))
     chosen = parser.parse_args()
     rows = [work(load(name)) for name in chosen.datasets]
     show(f"Rows and sums of {LAYERS} layers", rows)

@@ -1,6 +1,6 @@
 """Where the time of one KGNN fit goes, and how much memory it takes.
 
-    python benchmarks/speed/fit.py [DATASET ...] [-o results/speed-fit.json]
+    python benchmarks/speed/fit.py [DATASET ...] [-o build/speed-fit.json]
 
 Split 0 of the protocol ``fair`` with 10 % labels. Every stage is timed without the stages inside
 it, so that they add up; each dataset is fitted in a process of its own, whose peak memory is shown.
@@ -102,7 +102,7 @@ def profile(name: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="*", default=PAPER)
-    parser.add_argument("-o", "--output", type=Path, default=Path("results/speed-fit.json"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("build/speed-fit.json"))
     chosen = parser.parse_args()
     rows = []
     for name in chosen.datasets:

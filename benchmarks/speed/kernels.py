@@ -1,6 +1,6 @@
 """How fast features and kernels are: against GraKeL, and as graphs grow.
 
-    python benchmarks/speed/kernels.py [DATASET ...] [-o results/speed-kernels.json]
+    python benchmarks/speed/kernels.py [DATASET ...] [-o build/speed-kernels.json]
 
 Each ratio is CPU time of the peer over ours, on the same graphs in the same run, both from their
 own graph format to the finished Gram matrix; nothing is cached in between. Times are the least of
@@ -132,7 +132,7 @@ def growth(n_graphs: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="*", default=PAPER)
-    parser.add_argument("-o", "--output", type=Path, default=Path("results/speed-kernels.json"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("build/speed-kernels.json"))
     chosen = parser.parse_args()
     with limit_threads(1):
         peer = [against_grakel(name) for name in chosen.datasets]

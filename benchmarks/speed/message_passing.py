@@ -1,6 +1,6 @@
 """How fast a GIN is trained and predicts: against PyG, on the same graphs with the same network.
 
-    python benchmarks/speed/message_passing.py [DATASET ...] [-o results/speed-message-passing.json]
+    python benchmarks/speed/message_passing.py [DATASET ...] [-o build/speed-message-passing.json]
 
 Three layers of width 64, BatchNorm, sum readout, Adam, batches of 32, one thread each; cutting
 batches is part of the time on both sides. A ratio is CPU time of the peer over ours in one run.
@@ -147,7 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="*", default=PAPER)
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("results/speed-message-passing.json")
+        "-o", "--output", type=Path, default=Path("build/speed-message-passing.json")
     )
     chosen = parser.parse_args()
     with limit_threads(1):

@@ -1,6 +1,6 @@
 """How time and memory grow with the number of graphs: features, fit and prediction.
 
-    python benchmarks/speed/scaling.py [--largest 1000000] [-o results/speed-scaling.json]
+    python benchmarks/speed/scaling.py [--largest 1000000] [-o build/speed-scaling.json]
 
 Random graphs of 20 nodes. Features are computed as a user would stream them: the vocabulary comes
 from 1,000 graphs, the rest passes in chunks. The model is KGNN with one round, fitted on 1,000
@@ -61,7 +61,7 @@ def features_in_chunks(graphs: GraphDataset, features: WeisfeilerLehman) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=1_000_000)
-    parser.add_argument("-o", "--output", type=Path, default=Path("results/speed-scaling.json"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("build/speed-scaling.json"))
     chosen = parser.parse_args()
     rows = []
     with limit_threads(1):

@@ -1,6 +1,6 @@
 """How long commands take before they do anything, and whether they load torch.
 
-python benchmarks/speed/start_up.py [-o results/speed-start-up.json]
+python benchmarks/speed/start_up.py [-o build/speed-start-up.json]
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def measure(command: str, code: str) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, default=Path("results/speed-start-up.json"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("build/speed-start-up.json"))
     chosen = parser.parse_args()
     rows = [measure(command, code) for command, code in COMMANDS.items()]
     show("Start-up", rows)

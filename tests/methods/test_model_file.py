@@ -210,3 +210,20 @@ def test_damaged_files_are_refused_or_answer_as_before(model, tmp_path, data):
         return
     # A flipped bit may be in what predictions do not need, or too small to matter.
     assert opened.predict_proba(opened.labeled_graphs_).shape == (20, 2)
+
+
+class Homemade(WL):
+    """A method that nobody has registered."""
+
+
+def test_a_method_that_nobody_could_open_is_not_saved(tmp_path):
+    model = Homemade(iterations=(1,)).fit(GRAPHS[:30])
+    with pytest.raises(KgnnError, match="Homemade cannot be saved"):
+        model.save(tmp_path / "model")
+
+
+def test_a_model_with_something_strange_in_it_is_not_saved(tmp_path):
+    model = WL(iterations=(1,)).fit(GRAPHS[:30])
+    model.strange_ = print
+    with pytest.raises(KgnnError, match="builtin_function_or_method cannot be saved"):
+        model.save(tmp_path / "model")

@@ -206,3 +206,21 @@ def test_after_training_a_network_is_as_before():
     with flattened(module):
         assert module.fused is not None
     assert module.fused is None
+
+
+@pytest.mark.parametrize("first_is_small", [False, True])
+def test_a_fused_and_a_composed_pass_may_share_a_step(monkeypatch, first_is_small):
+    small, large = batch_of(GRAPHS[:3], True), batch_of(GRAPHS, False)
+    monkeypatch.setattr(kgnn.nn.fused, "_FEW", len(small.weights(3).counts))
+    seen = calls(monkeypatch)
+    gradients = []
+    for is_fused in (True, False):
+        module = network(small.features.shape[1], dropout=0.0)
+        with flattened(module) as flat:
+            if not is_fused:
+                module.fused = None
+            batches = (small, large) if first_is_small else (large, small)
+            (module(batches[0]).square().sum() + module(batches[1]).square().sum()).backward()
+            gradients.append(flat.gradient.clone())
+    assert len(seen) == 1
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-6, atol=1e-8)

@@ -17,7 +17,8 @@ def methods(
     """List all methods."""
     listed = entries().values()
     if as_json:
-        print_json([{k: v for k, v in asdict(e).items() if k != "path"} for e in listed])
+        hidden = ("path", "revision")
+        print_json([{k: v for k, v in asdict(e).items() if k not in hidden} for e in listed])
         return
     grid = table(
         "Methods",

@@ -94,11 +94,15 @@ def save_model(model: GraphClassifier, path: str | Path) -> Path:
         Of the file.
     """
     encoder = Encoder(classes())
-    state = encoder.encode(model.saved_state())
+    name = name_of(model)
+    try:
+        state = encoder.encode(model.saved_state())
+    except TypeError as error:
+        raise KgnnError(f"{type(model).__name__} cannot be saved: {error}") from error
     probed = model.labeled_graphs_[:_PROBED]
     header = {
         "format": FORMAT,
-        "method": name_of(model),
+        "method": name,
         "parameters": encoder.encode(model.get_params()),
         "fitted_on": model.fitted_on_,
         "saved": datetime.now(timezone.utc).isoformat(timespec="seconds"),

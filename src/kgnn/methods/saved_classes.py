@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from kgnn.errors import ParameterError
 from kgnn.methods.registry import entries
 
 # By module; the names are those in the files, so that a module may be renamed.
@@ -53,10 +54,22 @@ def classes() -> dict[str, type]:
 
 
 def name_of(method: object) -> str:
-    """Return the registered name of a method."""
+    """Return the registered name of a method; only what can be found again can be saved."""
     cls = type(method)
     path = f"{cls.__module__}:{cls.__qualname__}"
     for entry in entries().values():
         if entry.path == path:
             return entry.name
-    raise KeyError(path)
+    raise ParameterError(
+        f"{cls.__name__} cannot be saved, for nobody could open it: it is not in the list of "
+        f"methods. Add the entry point '… = \"{path}\"' of the group 'kgnn.methods'."
+    )
+
+
+def is_registered(method: object) -> bool:
+    """Tell whether a method is in the list."""
+    try:
+        name_of(method)
+    except ParameterError:
+        return False
+    return True

@@ -52,8 +52,10 @@ def remember(norms: Sequence[nn.BatchNorm1d], means: list[Tensor], variances: li
     """Update running statistics as BatchNorm does, those of several norms in one call."""
     counters = [cast("Tensor", norm.num_batches_tracked) for norm in norms]
     torch._foreach_add_(counters, 1)
-    running = [cast("Tensor", norm.running_mean) for norm in norms]
-    running += [cast("Tensor", norm.running_var) for norm in norms]
+    # A pass that torch has recorded keeps them, though its gradient does not read them: with
+    # ``data`` it does not see that they change before its way back.
+    running = [cast("Tensor", norm.running_mean).data for norm in norms]
+    running += [cast("Tensor", norm.running_var).data for norm in norms]
     momenta = {norm.momentum for norm in norms}
     if len(momenta) == 1 and None not in momenta:
         torch._foreach_lerp_(running, means + variances, cast("float", norms[0].momentum))

@@ -45,7 +45,7 @@ def model_page(facts: ModelFacts) -> str:
     with threadpool_limits(1):  # matrices of layouts are small: more threads wait for each other
         parts = list(_parts(facts))
     entry = entries().get(facts.method)
-    title = f"{facts.method}: {entry.title[0].lower()}{entry.title[1:]}" if entry else facts.method
+    title = f"{facts.method}: {entry.title}" if entry else facts.method
     return document(f"A model of {facts.made.get('data', 'graphs')}", title, parts, "model.css")
 
 

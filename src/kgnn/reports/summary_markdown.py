@@ -11,7 +11,11 @@ from kgnn.reports.report_tables import main_methods, report_tables, table_datase
 from kgnn.reports.results import Results
 from kgnn.reports.table_data import Table
 
-COMMANDS = "kgnn bench table2 --output results\nkgnn bench table3 --output results"
+COMMANDS = """\
+kgnn bench table2 -o results
+kgnn bench table3 -o results
+kgnn report results --format markdown -o docs/results.md
+kgnn report results -o page.html"""
 
 
 def summary_markdown(results: Results, commands: str = COMMANDS) -> str:
