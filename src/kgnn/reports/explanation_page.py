@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
-from string import Template
 
 from threadpoolctl import threadpool_limits
 
@@ -20,11 +16,11 @@ from kgnn.insight.explanation import (
     signed,
 )
 from kgnn.insight.neighbors import Neighbor
+from kgnn.reports.document import Part, document
 from kgnn.reports.drawing import draw
 from kgnn.reports.frame import drawing, text
 from kgnn.reports.html_tables import scrolling
-from kgnn.reports.markup import Markup, element, escaped, joined
-from kgnn.reports.palette import DARK, LIGHT, variables
+from kgnn.reports.markup import Markup, element, joined
 
 _STEPS = 4  # shades of evidence
 _WIDTH, _LEFT, _FULL = 340.0, 84.0, 140.0  # of bars
@@ -60,30 +56,25 @@ def explanation_page(explanation: Explanation) -> str:
     >>> page[:15], page.count("<svg")
     ('<!doctype html>', 7)
     """
-    style = _style()
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     graph = explanation.graph
     with threadpool_limits(1):  # matrices of layouts are small: more threads wait for each other
-        sections = joined(*(_section(*each) for each in _sections(explanation)))
-    return Template(_template("explanation.html")).substitute(
-        title=escaped(f"Graph {graph.name}: class {explanation.predicted}"),
-        policy=escaped(f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'"),
-        style=style,
-        summary=escaped(
-            f"{explanation.method}, probability {explanation.confidence:.1%} · "
-            f"{graph.n_nodes:,} nodes · {graph.n_edges:,} edges"
-        ),
-        sections=sections,
+        parts = list(_page_parts(explanation))
+    return document(
+        f"Graph {graph.name}: class {explanation.predicted}",
+        f"{explanation.method}, probability {explanation.confidence:.1%} · "
+        f"{graph.n_nodes:,} nodes · {graph.n_edges:,} edges",
+        parts,
+        "explanation.css",
     )
 
 
-def _sections(explanation: Explanation) -> Iterator[tuple[str, Markup]]:
-    yield "Prediction", _prediction(explanation)
-    yield "What speaks for it, what against", _evidence(explanation)
+def _page_parts(explanation: Explanation) -> Iterator[Part]:
+    yield Part("prediction", "Prediction", _prediction(explanation))
+    yield Part("evidence", "What speaks for it, what against", _evidence(explanation))
     has_memory = any(near.attention for near in explanation.neighbors)
     told = "Labeled graphs that the memory attends to" if has_memory else "Similar labeled graphs"
-    yield told, _neighbors(explanation)
-    yield "How to read this", element("p", _METHOD, class_="note")
+    yield Part("neighbors", told, _neighbors(explanation))
+    yield Part("reading", "How to read this", element("p", _METHOD, class_="note"))
 
 
 def _prediction(explanation: Explanation) -> Markup:
@@ -250,20 +241,5 @@ def _hop_row(name: str, weights: Sequence[float], kernel_value: str = "") -> Mar
     return element("tr", element("th", name, scope="row"), element("td", kernel_value), *cells)
 
 
-def _section(title: str, content: Markup) -> Markup:
-    return element("section", element("h2", title), content, class_="part")
-
-
 def _cut(name: str, most: int) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def _style() -> str:
-    colors = {"light": variables(LIGHT), "dark": variables(DARK)}
-    page = Template(_template("page.css")).substitute(colors)
-    return page + _template("figures.css") + _template("explanation.css")
-
-
-def _template(name: str) -> str:
-    folder = files("kgnn.reports").joinpath("templates")
-    return folder.joinpath(name).read_text(encoding="utf-8")
