@@ -104,3 +104,12 @@ def test_the_short_table_has_a_row_for_each_dataset():
     assert [row[2].text for row in table.rows] == ["70.5 ± 0.6", ""]
     assert [row[3].text.split(",")[0] for row in table.rows] == ["SP", "KGNN"]
     assert [row[1].is_best for row in table.rows] == [False, True]
+
+
+def test_a_dataset_without_some_methods_gives_no_places():
+    means = {"PROTEINS": {"wl": 65, "sp": 79, "kgnn": 73}, "DD": {"wl": 65, "kgnn": 70}}
+    sentences = told(means)
+    assert sentences[0] == "KGNN is first of 3 methods on 0 of 1 dataset."
+    assert sentences[1] == "Some methods have no records on DD yet; these do not count here."
+    table = headline_table(results(means), ("wl", "sp", "kgnn"), list(means))
+    assert len(table.rows) == 1

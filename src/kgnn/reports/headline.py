@@ -77,11 +77,13 @@ def headline(
     results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
 ) -> list[str]:
     """Say in sentences where KGNN stands among methods."""
-    found = standings(results, methods, datasets, labels=labels)
-    if not found:
+    there = standings(results, methods, datasets, labels=labels)
+    if not there:
         return [f"There are no records of {_NAME} with {100 * labels:g} % of all graphs labeled."]
+    found = complete(there)
     sentences = [
         _first(found),
+        _left_out(there, found),
         *(_not_first(each) for each in found if not each.is_first),
         _near(found),
         _ranks(results, methods, datasets, labels),
@@ -91,12 +93,25 @@ def headline(
     return [sentence for sentence in sentences if sentence]
 
 
+def complete(found: Sequence[Standing]) -> list[Standing]:
+    """Return the datasets with records of all methods: only there does a place mean anything."""
+    most = max((len(each.groups) for each in found), default=0)
+    return [each for each in found if len(each.groups) == most]
+
+
+def _left_out(there: list[Standing], found: list[Standing]) -> str:
+    names = [dataset_title(each.dataset) for each in there if each not in found]
+    if not names:
+        return ""
+    return f"Some methods have no records on {listed(names)} yet; these do not count here."
+
+
 def headline_table(
     results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
 ) -> Table:
     """Build a short table: for each dataset KGNN, what the paper printed for it, and the first."""
     rows = []
-    for each in standings(results, methods, datasets, labels=labels):
+    for each in complete(standings(results, methods, datasets, labels=labels)):
         printed = TABLE_2[REFERENCE].get(each.dataset)
         names = listed([method_title(group.method) for group in each.first])
         mean = each.own.mean
