@@ -55,7 +55,7 @@ def test_labels_in_a_table_make_a_model_and_all_is_told(kgnn, files):
         "graphs.jsonl (JSON Lines)",
         "60 graphs of 4 to 12 nodes",
         "neither labels nor attributes",
-        "20 graphs are labeled, 40 are not: cycle 10, tree 10",
+        "20 graphs are labeled, 40 are not: 10 of class cycle, 10 of class tree",
         "fitting 5 times more",
         "of 20 graphs right",
         "calibration error",

@@ -135,7 +135,14 @@ def test_test_graphs_with_a_copy_in_training_are_counted_apart():
 def test_promises_and_probabilities_are_judged():
     graphs = planted_motifs(300, n_nodes=12)
     result = evaluate_split(make("ldp", trees=30), graphs, make_split(graphs))
-    assert 0 <= result.brier <= 2
-    assert 0 <= result.calibration_error <= 1
     assert result.coverage > 75
     assert 1 <= result.set_size <= 2
+
+
+def test_a_method_that_is_always_sure_is_wrong_with_all_its_confidence():
+    graphs = planted_motifs(60, n_nodes=12)
+    result = evaluate_split(Spy(), graphs, make_split(graphs))
+    wrong = 1 - result.accuracy / 100
+    assert 0 < wrong < 1
+    assert result.brier == pytest.approx(2 * wrong)
+    assert result.calibration_error == pytest.approx(wrong)

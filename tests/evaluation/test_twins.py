@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from kgnn.evaluation.twins import alike, has_twin
+from kgnn.evaluation.twins import has_twin, looks
 from kgnn.graphs.interop import as_dataset
 from kgnn.graphs.toy import random_graphs
 
@@ -16,7 +16,7 @@ def test_isomorphic_graphs_are_alike_and_no_others_of_a_random_sample():
     rng = np.random.default_rng(0)
     originals = [nx.gnp_random_graph(9, 0.35, seed=seed) for seed in range(40)]
     copies = [renumbered(graph, rng) for graph in originals]
-    numbers = alike(as_dataset(originals + copies))
+    numbers = looks(as_dataset(originals + copies))
     for i, one in enumerate(originals):
         for j, other in enumerate(originals):
             assert (numbers[i] == numbers[40 + j]) == nx.is_isomorphic(one, other)
@@ -27,10 +27,10 @@ def test_labels_and_sizes_make_a_difference():
     for graph, end in ((plain, "a"), (colored, "b")):
         nx.set_node_attributes(graph, "a", "label")
         graph.nodes[2]["label"] = end
-    numbers = alike(as_dataset([plain, colored, plain]))
+    numbers = looks(as_dataset([plain, colored, plain]))
     assert numbers[0] == numbers[2] != numbers[1]
     # Isolated nodes, which all look the same: the number of them counts.
-    assert len(set(alike(as_dataset([nx.empty_graph(n) for n in (1, 2, 3)])))) == 3
+    assert len(set(looks(as_dataset([nx.empty_graph(n) for n in (1, 2, 3)])))) == 3
 
 
 def test_twins_are_looked_for_among_the_given_graphs_only():
@@ -46,5 +46,5 @@ def test_twins_are_looked_for_among_the_given_graphs_only():
 def test_the_share_of_copies_in_real_datasets(name, share):
     from kgnn.graphs.loading import load
 
-    numbers = alike(load(name))
+    numbers = looks(load(name))
     assert 1 - len(np.unique(numbers)) / len(numbers) == pytest.approx(share, abs=0.01)

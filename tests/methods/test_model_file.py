@@ -195,7 +195,7 @@ def test_a_deep_nest_is_refused(saved):
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 @given(data=st.data())
-def test_damaged_files_are_refused_or_answer_as_before(model, tmp_path, data):
+def test_damaged_files_are_refused_or_can_still_be_asked(model, tmp_path, data):
     content = bytearray(model.save(tmp_path / "m").read_bytes())
     if data.draw(st.booleans()):
         content = content[: data.draw(st.integers(0, len(content) - 1))]

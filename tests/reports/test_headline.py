@@ -1,5 +1,6 @@
 import pytest
 
+from kgnn.reports.comparison import rank_methods
 from kgnn.reports.headline import headline, headline_table, standings
 from kgnn.reports.results import Results
 from tests.reports.stores import records
@@ -113,3 +114,22 @@ def test_a_dataset_without_some_methods_gives_no_places():
     assert sentences[1] == "Some methods have no records on DD yet; these do not count here."
     table = headline_table(results(means), ("wl", "sp", "kgnn"), list(means))
     assert len(table.rows) == 1
+
+
+def test_places_are_those_of_the_splits_that_all_have():
+    # KGNN has two splits more, which are harder for everybody.
+    seeds = {"kgnn": range(5), "wl": range(3)}
+    made = [
+        record
+        for method, run in seeds.items()
+        for record in records(
+            [method],
+            ["PROTEINS"],
+            run,
+            accuracy=lambda m, d, s: {"kgnn": 75.0, "wl": 74.0}[m] - 10 * (s > 2),
+        )
+    ]
+    [standing] = standings(Results(made), ["wl", "kgnn"], ["PROTEINS"])
+    assert standing.is_first
+    assert standing.own.mean == 75.0
+    assert rank_methods(Results(made), ["wl", "kgnn"], ["PROTEINS"]).ranks["kgnn"] == 1

@@ -53,7 +53,8 @@ def demo(
         predictions = _predictions(fitted[best], graphs, split)
         bars.update(waiting, description="saving and explaining", advance=1)
         with limit_threads(1):
-            model, page = _keep(fitted[best], graphs[int(split.test[0])], folder)
+            surest = _surest(predictions)
+            model, page = _keep(fitted[best], graphs[int(split.test[surest])], folder)
     record = {
         "dataset": graphs.name,
         "graphs": len(graphs),
@@ -101,6 +102,11 @@ def _predictions(
     ]
 
 
+def _surest(predictions: list[dict[str, Any]]) -> int:
+    """Return which prediction has most to explain."""
+    return max(range(len(predictions)), key=lambda at: float(predictions[at]["confidence"]))
+
+
 def _short(name: str, length: int = 29) -> str:
     """Drop the package, which is the answer, and what else does not fit."""
     inner = name.partition(".")[2]
@@ -136,7 +142,7 @@ def _show(record: dict[str, Any]) -> None:
             _short(p["name"]), f"[{right}]{p['predicted']}[/]", f"{p['confidence']:.0%}", p["truth"]
         )
     console.print(grid)
-    first = record["predictions"][0]
+    first = record["predictions"][_surest(record["predictions"])]
     console.print(
         f"The model is in {record['model']}; why {_short(first['name'])} is taken for "
         f"{first['predicted']}: {record['explanation']}",

@@ -201,7 +201,7 @@ def _require_promise(model: GraphClassifier, error: float | None) -> None:
 
 
 def _say(summary: Summary, output: str) -> None:
-    counts = ", ".join(f"{name} {n:,}" for name, n in sorted(summary.labels.items()))
+    counts = ", ".join(f"{n:,} of class {name}" for name, n in sorted(summary.labels.items()))
     told = [f"{summary.n:,} graph{'s' * (summary.n != 1)}: {counts}."]
     if summary.novel:
         told.append(f"{summary.novel:,} are unlike the training graphs (see novelty_reason).")

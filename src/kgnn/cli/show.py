@@ -54,13 +54,15 @@ def table(title: str, *columns: tuple[str, str]) -> Table:
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
     """Show a bar on standard error for each long thing that the library reports on."""
+    console = err()
     bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=err(),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,  # else it leaves an empty line in logs
     )
     with bars, listening(_Bars(bars)):
         yield bars

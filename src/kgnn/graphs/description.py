@@ -55,11 +55,11 @@ def in_words(description: dict[str, Any]) -> list[str]:
     >>> print(*in_words(describe(graphs, ["ring", None, "ring", "tree"])), sep=chr(10))
     4 graphs of 4 nodes and 3 to 4 edges (half have at most 3.5)
     nodes have neither labels nor attributes
-    3 graphs are labeled, 1 is not: ring 2, tree 1
+    3 graphs are labeled, 1 is not: 2 of class ring, 1 of class tree
     """
     d = description
     n_hidden = d["graphs"] - d["labeled"]
-    counts = ", ".join(f"{name} {n:,}" for name, n in d["classes"].items())
+    counts = ", ".join(f"{n:,} of class {name}" for name, n in d["classes"].items())
     return [
         f"{d['graphs']:,} graph{_s(d['graphs'])} of {_range(d['nodes'], 'nodes', False)} and "
         f"{_range(d['edges'], 'edges', True)}",

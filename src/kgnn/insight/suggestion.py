@@ -26,7 +26,7 @@ from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.insight.evidence import PREDICTION, Predict
 from kgnn.kernels.base import gram
-from kgnn.kernels.colors import mix, name_colors, refine, start_colors
+from kgnn.kernels.colors import graph_colors, mix, name_colors, refine, start_colors
 from kgnn.kernels.numbering import Colors
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 
@@ -214,9 +214,7 @@ def looks(graphs: GraphDataset) -> Colors:
     if graphs.edge_labels is not None:
         arcs = name_colors(graphs.edge_label_names, "edge")[graphs.edge_labels]
     *_, last = refine(graphs, start, _DEPTH, arcs)
-    totals = graphs.graph_sizes.astype(np.uint64)
-    np.add.at(totals, graphs.node_graphs, mix(last))
-    return mix(totals)
+    return graph_colors(graphs, last)
 
 
 def most_covering(similarity: Floats, covered: Floats, doubt: Floats, n: int) -> Ints:

@@ -168,6 +168,22 @@ def refine(
         yield current
 
 
+def graph_colors(graphs: GraphDataset, coloring: Colors) -> Colors:
+    """Return one color for each graph, the same for graphs whose nodes have the same colors.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(4)[[0, 1, 0]]
+    >>> found = graph_colors(graphs, list(colors(graphs, 2))[-1])
+    >>> bool(found[0] == found[2]), bool(found[0] == found[1])
+    (True, False)
+    """
+    totals = graphs.graph_sizes.astype(np.uint64)
+    np.add.at(totals, graphs.node_graphs, mix(coloring))
+    return mix(totals)
+
+
 def _arc_colors(graphs: GraphDataset) -> Colors:
     if graphs.edge_labels is None:
         raise GraphDataError(f"'{graphs.name}' has no edge labels; use edge_labels=False.")

@@ -12,27 +12,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
-from kgnn.insight.conformal import label_sets, threshold
 from kgnn.insight.novelty import Familiar, Novelty
 from kgnn.insight.suggestion import Suggestion, next_to_label
 from kgnn.methods.explained import Explained
-from kgnn.methods.held_out import HeldOut, cross_fitted
+from kgnn.methods.held_out import HeldOut
 from kgnn.methods.parameters import CountOrZero, check, parameters
+from kgnn.methods.promising import Promising
 from kgnn.progress import track
-from kgnn.training.calibration import calibrate
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 UNLABELED = -1
-TINY = 1e-12  # probability, where a logarithm is needed
 _NODES_AT_ONCE = 1 << 19
 Graphs = GraphDataset | Sequence[Any]
 
@@ -73,7 +70,7 @@ class Task:
 
 
 @parameters
-class GraphClassifier(Explained, ClassifierMixin, BaseEstimator):
+class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     """Base of all methods: a subclass writes `_fit` and `_predict_proba`.
 
     Parameters
@@ -160,18 +157,6 @@ class GraphClassifier(Explained, ClassifierMixin, BaseEstimator):
             self._calibrate_until_stopped(task)
         return self
 
-    def _learn_what_to_promise(self, task: Task) -> None:
-        """Keep what the model says of graphs whose labels it has not been taught."""
-        if task.validation is not None:
-            graphs, targets = task.validation
-            self.held_out_ = HeldOut(self.predict_proba(graphs), targets)
-        elif self.cross_fit > 1:
-            self.held_out_ = cross_fitted(self, task, self.cross_fit)
-        if task.validation is None and self.held_out_ is not None:
-            scores = np.log(np.maximum(self.held_out_.proba, TINY))
-            self.sharpness_ = calibrate(scores, self.held_out_.targets).sharpness
-            self.held_out_ = replace(self.held_out_, proba=self._sharpened(self.held_out_.proba))
-
     def _remember(self, task: Task, name: str) -> None:
         names = tuple(map(str, self.classes_.tolist()))
         labeled = replace(task.graphs[task.labeled], class_names=names)
@@ -209,35 +194,6 @@ class GraphClassifier(Explained, ClassifierMixin, BaseEstimator):
         runs = track(_runs(graphs), "predicting")
         proba = [self._predict_proba(_hidden(graphs[run])) for run in runs]
         return self._sharpened(np.concatenate(proba))
-
-    def _sharpened(self, proba: Floats) -> Floats:
-        if self.sharpness_ == 1.0:
-            return proba
-        return np.asarray(softmax(self.sharpness_ * np.log(np.maximum(proba, TINY)), axis=1))
-
-    def predict_sets(self, X: Graphs, *, error: float = 0.1) -> list[list[Any]]:
-        """Return for each graph the labels that it may have, most probable first.
-
-        On average over graphs like those held out, the true label is missing in at most a share
-        of ``error``. Needs validation graphs, or ``cross_fit``.
-        """
-        return self.sets_of(self.predict_proba(X), error=error)
-
-    def sets_of(self, proba: Floats, *, error: float = 0.1) -> list[list[Any]]:
-        """Return the labels that graphs with such probabilities may have; see `predict_sets`."""
-        if len(self.classes_) > 1 and self.held_out_ is None:
-            raise ParameterError(
-                "Sets of labels need graphs that were held out of training: fit with validation=…, "
-                "or with cross_fit=5."
-            )
-        least = 0.0
-        if self.held_out_ is not None:
-            least = threshold(self.held_out_.proba, self.held_out_.targets, error)
-        order = np.argsort(-proba, axis=1, kind="stable")
-        return [
-            [self.classes_.tolist()[column] for column in row if chosen[column]]
-            for row, chosen in zip(order.tolist(), label_sets(proba, least), strict=True)
-        ]
 
     def novelty(self, X: Graphs) -> list[Novelty]:
         """Return for each graph how unlike the training graphs it is, and in what."""
@@ -284,18 +240,6 @@ class GraphClassifier(Explained, ClassifierMixin, BaseEstimator):
             self.interrupted_ = True
             warnings.warn(
                 "Training was stopped by hand; the model is the best until then.",
-                KgnnWarning,
-                stacklevel=3,
-            )
-
-    def _calibrate_until_stopped(self, task: Task) -> None:
-        """Learn what to promise; after Ctrl-C the model predicts, but promises nothing."""
-        try:
-            self._learn_what_to_promise(task)
-        except KeyboardInterrupt:
-            self.interrupted_, self.held_out_, self.sharpness_ = True, None, 1.0
-            warnings.warn(
-                "Calibration was stopped by hand; the model predicts as it is.",
                 KgnnWarning,
                 stacklevel=3,
             )

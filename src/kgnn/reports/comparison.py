@@ -9,7 +9,7 @@ from functools import cached_property
 
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.reports.results import Group, Results
+from kgnn.reports.results import Group, Results, on_common_splits
 from kgnn.reports.significance import (
     Friedman,
     average_ranks,
@@ -158,13 +158,17 @@ def rank_methods(
     protocol: str = "fair",
     labels: float = 0.1,
 ) -> Ranking:
-    """Rank methods over the datasets that all of them have."""
-    means = {
-        (method, dataset): group.mean
-        for method in methods
+    """Rank methods over the datasets that all of them have, by the splits that all have there."""
+    found = {
+        dataset: [
+            group
+            for method in methods
+            if (group := results.find(method, dataset, protocol=protocol, labels=labels))
+        ]
         for dataset in datasets
-        if (group := results.find(method, dataset, protocol=protocol, labels=labels))
     }
-    there = tuple(m for m in methods if any((m, d) in means for d in datasets))
-    shared = tuple(d for d in datasets if there and all((m, d) in means for m in there))
-    return Ranking(there, shared, tuple(tuple(means[m, d] for m in there) for d in shared))
+    run = {group.method for groups in found.values() for group in groups}
+    there = tuple(method for method in methods if method in run)
+    shared = tuple(d for d, groups in found.items() if there and len(groups) == len(there))
+    scores = (tuple(group.mean for group in on_common_splits(found[d])) for d in shared)
+    return Ranking(there, shared, tuple(scores))

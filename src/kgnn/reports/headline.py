@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kgnn.reports.comparison import ALPHA, REFERENCE, Comparison, compare, rank_methods
 from kgnn.reports.numbers import listed, mean_with_std, p_value, signed
 from kgnn.reports.paper import TABLE_2, dataset_title, method_title
-from kgnn.reports.results import Group, Results
+from kgnn.reports.results import Group, Results, on_common_splits
 from kgnn.reports.table_data import Table, TableCell
 
 _NAME = method_title(REFERENCE)
@@ -60,13 +60,14 @@ class Standing:
 def standings(
     results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
 ) -> list[Standing]:
-    """Return where KGNN stands on each dataset on which it was run."""
+    """Return where KGNN stands on each dataset, by the splits that all methods there have."""
     found = []
     for dataset in datasets:
         groups = [g for m in methods if (g := results.find(m, dataset, labels=labels))]
         own = results.find(REFERENCE, dataset, labels=labels)
         if own:
             others = [group for group in groups if group.method != REFERENCE]
+            own, *others = on_common_splits([own, *others])
             in_order = sorted([own, *others], key=lambda group: -group.mean)
             compared = compare(results, methods, dataset, labels=labels)
             found.append(Standing(dataset, own, tuple(in_order), compared))

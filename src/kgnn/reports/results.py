@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -70,6 +70,20 @@ class Group:
         if n < 2:
             return 0.0
         return float(student_t.ppf((1 + _CONFIDENCE) / 2, n - 1) * self.std / n**0.5)
+
+
+def on_common_splits(groups: Sequence[Group]) -> list[Group]:
+    """Return groups with the splits that all of them have, so that their means can be compared.
+
+    Where there is no such split, they are returned as they are.
+    """
+    common = set.intersection(*(set(group.seeds) for group in groups)) if groups else set()
+    if not common:
+        return list(groups)
+    return [
+        replace(group, records=tuple(r for r in group.records if r.cell.seed in common))
+        for group in groups
+    ]
 
 
 class Results:
