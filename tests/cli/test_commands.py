@@ -161,7 +161,8 @@ def test_demo_does_the_main_job(tmp_path):
     shown = json_of(kgnn("model", "show", record["model"], "--json"))
     assert shown["method"] == record["best"]
     page = Path(record["explanation"]).read_text(encoding="utf-8")
-    assert record["predictions"][0]["predicted"] in page
+    surest = max(record["predictions"], key=lambda prediction: prediction["confidence"])
+    assert f"<h1>Graph {surest['name']}: class {surest['predicted']}</h1>" in page
 
 
 def test_similar_shows_the_nearest_graphs_with_their_kernel_values(tmp_path):
