@@ -35,6 +35,7 @@ _LAYERS = (
     ("benchmark",),
     ("reports",),
     ("cli",),
+    ("__main__",),
 )
 _LEVEL = {name: level for level, names in enumerate(_LAYERS) for name in names}
 _MAX_LINES = 400

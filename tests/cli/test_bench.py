@@ -134,7 +134,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nobody_behind(
     path.write_text(
         'title = "t"\nmethods = ["sleeping"]\ndatasets = ["cycles-and-trees"]\nsplits = 2'
     )
-    command = [sys.executable, "-m", "kgnn.cli.main", "bench", str(path), "-o", str(store)]
+    command = [sys.executable, "-m", "kgnn", "bench", str(path), "-o", str(store)]
     running = subprocess.Popen(
         [*command, "--engine", engine, "--workers", "1"],
         stderr=subprocess.PIPE,

@@ -14,7 +14,7 @@ from kgnn.graphs.toy import cycles_and_trees
 
 def kgnn(*arguments, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "kgnn.cli.main", *arguments],
+        [sys.executable, "-m", "kgnn", *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, "COLUMNS": "160", **environment},
@@ -160,6 +160,7 @@ def test_demo_does_the_main_job(tmp_path):
     assert record["model"] == str(tmp_path / "model")
     shown = json_of(kgnn("model", "show", record["model"], "--json"))
     assert shown["method"] == record["best"]
+    assert shown["fitted_on"]["classes"] == record["classes"]
     page = Path(record["explanation"]).read_text(encoding="utf-8")
     surest = max(record["predictions"], key=lambda prediction: prediction["confidence"])
     assert f"<h1>Graph {surest['name']}: class {surest['predicted']}</h1>" in page

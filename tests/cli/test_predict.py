@@ -160,7 +160,7 @@ def test_a_full_disk_leaves_the_old_predictions(here, tmp_path):
 
 def test_a_pipe_that_closes_early_is_no_error_to_look_at(here, tmp_path):
     (tmp_path / "many.jsonl").write_text('{"nodes": 2, "edges": []}\n' * 9000)
-    command = f"{sys.executable} -m kgnn.cli.main predict ldp {tmp_path}/many.jsonl | head -n 2"
+    command = f"{sys.executable} -m kgnn predict ldp {tmp_path}/many.jsonl | head -n 2"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("id,label")
     assert "Error" not in done.stderr
@@ -211,7 +211,7 @@ def test_ray_gives_the_same_answers_in_the_same_order(kgnn, here, tmp_path):
     for number in range(3):
         sources.append(tmp_path / f"part{number}.jsonl")
         jsonl.write(GRAPHS[40 + 5 * number : 45 + 5 * number], sources[-1])
-    command = [sys.executable, "-m", "kgnn.cli.main", "predict", "ldp", *map(str, sources)]
+    command = [sys.executable, "-m", "kgnn", "predict", "ldp", *map(str, sources)]
     done = subprocess.run(
         [*command, "--engine", "ray", "--workers", "1"],
         capture_output=True,

@@ -13,7 +13,7 @@ from tests.reports.stores import records
 
 def report(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "kgnn.cli.main", "report", *map(str, arguments)],
+        [sys.executable, "-m", "kgnn", "report", *map(str, arguments)],
         capture_output=True,
         text=True,
         env={**os.environ, "COLUMNS": "160"},

@@ -50,6 +50,7 @@ def demo(
                 results[name] = evaluate_split(fitted[name], graphs, split)
         # The method is chosen on VAL, like everything else that is chosen.
         best = max(results, key=lambda name: results[name].validation_accuracy)
+        fitted[best].name_classes(graphs.class_names)
         predictions = _predictions(fitted[best], graphs, split)
         bars.update(waiting, description="saving and explaining", advance=1)
         with limit_threads(1):
@@ -90,11 +91,11 @@ def _predictions(
     """Ask the method about the first few test graphs, which it has never seen."""
     rows = split.test[:_SHOWN]
     proba = method.predict_proba(graphs[rows])
-    labels = method.classes_[proba.argmax(axis=1)]
+    labels = method.classes_[proba.argmax(axis=1)].tolist()
     return [
         {
             "name": graphs[int(row)].name,
-            "predicted": graphs.class_names[int(label)],
+            "predicted": label,
             "confidence": float(p.max()),
             "truth": graphs[int(row)].target,
         }

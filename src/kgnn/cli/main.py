@@ -90,7 +90,3 @@ def main() -> None:
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     err().print(f"[bold yellow]warning:[/] {escape(str(message))}", highlight=False, soft_wrap=True)
-
-
-if __name__ == "__main__":
-    main()

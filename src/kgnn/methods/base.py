@@ -170,6 +170,15 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
             "classes": self.classes_.tolist(),
         }
 
+    def name_classes(self, names: Sequence[str]) -> Self:
+        """Call the classes by name from now on, where `fit` was given positions in ``names``."""
+        check_is_fitted(self, "classes_")
+        self.classes_ = np.array(names)[self.classes_]
+        called = self.classes_.tolist()
+        self.labeled_graphs_ = replace(self.labeled_graphs_, class_names=tuple(called))
+        self.fitted_on_["classes"] = called
+        return self
+
     def save(self, path: str | Path) -> Path:
         """Save the fitted model to a folder, or to a file that ends in ``.safetensors``.
 
