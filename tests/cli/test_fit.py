@@ -98,7 +98,7 @@ def test_a_folder_and_a_table_of_smiles_are_read(kgnn, files):
     (files / "nets.csv").write_text("\n".join(["id,label", *lines]))
     done = fit(kgnn, "--labels", "nets.csv", data="nets")
     assert "nets (network files)" in done.err
-    assert "ring 4, star 4" in done.err
+    assert "4 of class ring, 4 of class star" in done.err, done.err
     rows = [f"{'C' * (i + 1)}{'O' if i % 2 else 'N'},{i % 2}" for i in range(12)]
     (files / "mol.csv").write_text("\n".join(["structure,active", *rows]))
     read = ("--read", "smiles_column=structure", "--read", "target_column=active")
@@ -258,7 +258,7 @@ _IN_ROUND_1 = _STOP + (
     "def stopping(*a):\n    judge(*a)\n    stop()\nc._judge = stopping\n"
 )
 _IN_CROSS_FITTING = _STOP + (
-    "import kgnn.methods.base as b\ncross_fitted = b.cross_fitted\n"
+    "import kgnn.methods.promising as b\ncross_fitted = b.cross_fitted\n"
     "def stopping(*a):\n    stop()\n    return cross_fitted(*a)\nb.cross_fitted = stopping\n"
 )
 _AT_ONCE = _STOP + "from kgnn.methods.wl import WL\nWL._fit = lambda *_: stop()\n"

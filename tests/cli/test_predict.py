@@ -57,7 +57,7 @@ def test_a_table_holds_the_model_s_answers(kgnn, here):
     assert [row["id"] for row in rows] == [str(number) for number in range(20)]
     sets = model.predict_sets(GRAPHS[40:], error=0.1)
     assert [json.loads(row["label_set"]) for row in rows] == sets
-    assert "20 graphs: cycle" in done.err
+    assert "20 graphs: 10 of class cycle" in done.err
     assert "Written to out.csv" in done.err
 
 
