@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.insight.explanation import DRAWABLE, Explanation, Sketch
 from kgnn.methods.wl import WL
@@ -56,6 +57,25 @@ def test_a_sketch_has_all_edges_and_labels():
     assert sketch.edges == tuple(map(tuple, graph.edges.tolist()))
     assert sketch.node_labels == tuple(graph.node_labels)
     assert Sketch.of(cycles_and_trees(1)[0]).node_labels == ()
+    assert Sketch.of(cycles_and_trees(1)[0]).edge_labels == ()
+
+
+def test_edges_keep_their_labels_also_in_a_part_of_a_graph():
+    chain = GraphCollector()
+    edges = [(node, node + 1) for node in range(DRAWABLE + 50)]
+    chain.add("here", len(edges) + 1, edges, edge_labels=[f"from {u}" for u, _ in edges])
+    graph = chain.dataset("chain")[0]
+    importance = [float(node > 300) for node in range(graph.n_nodes)]
+    sketch = Sketch.of(graph, tuple(importance))
+    assert 0 < len(sketch.edges) < graph.n_edges
+    assert sketch.edge_labels == tuple(f"from {sketch.nodes[u]}" for u, _ in sketch.edges)
+
+
+def test_explanations_of_the_time_before_labels_of_edges_are_read(explanation):
+    told = explanation.to_json()
+    for sketch in (told["graph"], *told["neighbor_graphs"]):
+        del sketch["edge_labels"]
+    assert Explanation.from_json(told) == explanation
 
 
 def test_of_a_large_graph_the_surroundings_of_what_matters_are_sketched():

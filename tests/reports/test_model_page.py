@@ -13,6 +13,7 @@ from kgnn.insight.explanation import Sketch
 from kgnn.reports.document import Part, document
 from kgnn.reports.markup import element
 from kgnn.reports.model_page import confusion_table, model_page
+from kgnn.reports.molecule import MOLECULE_NOTE
 from kgnn.reports.reliability import reliability_diagram
 
 EVIL = '<script>alert("x")</script>'
@@ -110,6 +111,24 @@ def test_labels_too_long_for_nodes_have_a_legend(facts):
     page = model_page(long)
     assert 'class="key s1">carbon' in page
     assert 'class="key s1">C<' not in page
+
+
+def test_molecules_are_drawn_as_such_and_need_no_legend(facts):
+    bonded = replace(shown("u").sketch, edge_labels=("DOUBLE",))
+    molecule = shown("u")._replace(sketch=bonded)
+    page = model_page(replace(facts, uncertain=[molecule], suspicious=[], suggested=[]))
+    assert 'class="bond"' in page
+    assert page.count(MOLECULE_NOTE) == 1
+    assert 'class="key s1">C<' not in page
+    assert MOLECULE_NOTE not in model_page(facts)
+
+
+def test_beside_molecules_other_graphs_keep_their_legend(facts):
+    molecule = replace(shown("m").sketch, edge_labels=("SINGLE",))
+    cards = [shown("m")._replace(sketch=molecule), shown("u", labels=("carbon", "oxygen"))]
+    page = model_page(replace(facts, uncertain=cards))
+    assert 'class="bond"' in page
+    assert 'class="key s1">carbon' in page
 
 
 def test_the_table_of_classes_marks_right_and_wrong(facts):

@@ -35,6 +35,8 @@ class Sketch:
         Between these, as positions in ``nodes``.
     node_labels : tuple of str
         Of the nodes to draw; empty where they have none.
+    edge_labels : tuple of str
+        Of the edges to draw; empty where they have none.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Sketch:
     nodes: tuple[int, ...]
     edges: tuple[tuple[int, int], ...]
     node_labels: tuple[str, ...]
+    edge_labels: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, graph: Graph, importance: tuple[float, ...] = ()) -> Sketch:
@@ -60,14 +63,16 @@ class Sketch:
         place = np.full(graph.n_nodes, -1)
         place[nodes] = np.arange(len(nodes))
         edges = place[graph.edges]
-        labels = graph.node_labels or []
+        drawn = np.flatnonzero((edges >= 0).all(axis=1)).tolist()
+        labels, edge_labels = graph.node_labels or [], graph.edge_labels or []
         return cls(
             graph.name,
             graph.n_nodes,
             graph.n_edges,
             tuple(nodes),
-            tuple((u, v) for u, v in edges[(edges >= 0).all(axis=1)].tolist()),
+            tuple((u, v) for u, v in edges[drawn].tolist()),
             tuple(labels[node] for node in nodes) if labels else (),
+            tuple(edge_labels[edge] for edge in drawn) if edge_labels else (),
         )
 
 

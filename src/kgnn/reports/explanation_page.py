@@ -21,9 +21,11 @@ from kgnn.reports.drawing import draw
 from kgnn.reports.frame import drawing, text
 from kgnn.reports.html_tables import scrolling
 from kgnn.reports.markup import Markup, element, joined
+from kgnn.reports.molecule import MOLECULE_NOTE, draw_molecule
 
 _STEPS = 4  # shades of evidence
 _WIDTH, _LEFT, _FULL = 340.0, 84.0, 140.0  # of bars
+_LARGE, _SMALL = {"width": 460.0, "height": 360.0}, {"width": 220.0, "height": 180.0}
 _MOST_CLASSES = 8
 _PER_NAME = 8.0  # width of a drawing for each node, so that names fit into nodes
 _LONGEST_NAME = 2  # letters that fit into a node
@@ -134,11 +136,15 @@ def _marked(explanation: Explanation) -> Markup:
     graph, evidence = explanation.graph, explanation.evidence.nodes
     most = max(map(abs, evidence), default=0.0)
     kinds = [shade(evidence[node], most) for node in graph.nodes]
-    drawn = _drawn(graph, kinds, width=460, height=360)
-    if len(graph.nodes) == graph.n_nodes:
-        return drawn
-    told = f"{len(graph.nodes):,} of {graph.n_nodes:,} nodes, around those that speak most."
-    return joined(drawn, element("p", told, class_="note"))
+    molecule = draw_molecule(graph, kinds, **_LARGE)
+    told = []
+    if len(graph.nodes) < graph.n_nodes:
+        few = f"{len(graph.nodes):,} of {graph.n_nodes:,}"
+        told.append(f"{few} nodes, around those that speak most.")
+    if molecule:
+        told.append(MOLECULE_NOTE)
+    notes = (element("p", note, class_="note") for note in told)
+    return joined(molecule or _diagram(graph, kinds, **_LARGE), *notes)
 
 
 def shade(evidence: float, most: float) -> str:
@@ -153,7 +159,7 @@ def shade(evidence: float, most: float) -> str:
     return f"{'for' if evidence > 0 else 'against'}-{step}" if step else "silent"
 
 
-def _drawn(graph: Sketch, kinds: Sequence[str], *, width: float, height: float) -> Markup:
+def _diagram(graph: Sketch, kinds: Sequence[str], *, width: float, height: float) -> Markup:
     fits = len(graph.nodes) * _PER_NAME <= width and max(
         map(len, graph.node_labels), default=0
     ) <= (_LONGEST_NAME)
@@ -208,7 +214,8 @@ def _neighbors(explanation: Explanation) -> Markup:
 
 def _neighbor(near: Neighbor, graph: Sketch, explanation: Explanation) -> Markup:
     is_same = near.label == explanation.predicted
-    drawn = _drawn(graph, ["silent"] * len(graph.nodes), width=220, height=180)
+    kinds = ["silent"] * len(graph.nodes)
+    drawn = draw_molecule(graph, kinds, **_SMALL) or _diagram(graph, kinds, **_SMALL)
     mean = sum(near.attention) / len(near.attention) if near.attention else 0.0
     weight = f", attention {mean:.1%}" if near.attention else ""
     told = f"Graph {near.name}, class {near.label}. Kernel value {near.kernel_value:.2f}{weight}."

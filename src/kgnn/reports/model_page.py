@@ -15,6 +15,7 @@ from kgnn.reports.drawing import draw
 from kgnn.reports.html_tables import scrolling
 from kgnn.reports.line_chart import Point, Series, line_chart
 from kgnn.reports.markup import Markup, element, joined
+from kgnn.reports.molecule import MOLECULE_NOTE, draw_molecule
 from kgnn.reports.palette import MUTED, style
 from kgnn.reports.reliability import reliability_diagram
 
@@ -182,10 +183,19 @@ def _suspicious(facts: ModelFacts) -> Markup:
 
 
 def _cards(shown: Sequence[ShownGraph]) -> Markup:
-    kinds = _label_styles([each.sketch for each in shown])
-    is_written = all(_fits(each.sketch) for each in shown)
-    legend = None if is_written or len(kinds) < 2 else _legend(kinds)
-    return joined(element("div", *(_card(each, kinds) for each in shown), class_="cards"), legend)
+    molecules = [draw_molecule(each.sketch) for each in shown]
+    others = [each.sketch for each, drawn in zip(shown, molecules, strict=True) if not drawn]
+    kinds = _label_styles(others)
+    cards = [
+        _card(each, drawn or _diagram(each.sketch, kinds))
+        for each, drawn in zip(shown, molecules, strict=True)
+    ]
+    is_written = len(kinds) < 2 or all(map(_fits, others))
+    return joined(
+        element("div", *cards, class_="cards"),
+        None if is_written else _legend(kinds),
+        _note(MOLECULE_NOTE) if any(molecules) else None,
+    )
 
 
 def _legend(kinds: dict[str, str]) -> Markup:
@@ -195,7 +205,7 @@ def _legend(kinds: dict[str, str]) -> Markup:
     return element("p", "Labels of nodes: ", *keys, more, class_="note legend")
 
 
-def _card(shown: ShownGraph, kinds: dict[str, str]) -> Markup:
+def _card(shown: ShownGraph, drawn: Markup) -> Markup:
     graph = shown.sketch
     size = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges."
     if len(graph.nodes) < graph.n_nodes:
@@ -204,15 +214,18 @@ def _card(shown: ShownGraph, kinds: dict[str, str]) -> Markup:
     told = f"{given}{shown.note}. " if given else f"{_sentence(shown.note)} "
     return element(
         "figure",
-        draw(
-            len(graph.nodes),
-            list(graph.edges),
-            title=f"graph {graph.name}",
-            names=graph.node_labels if _fits(graph) else None,
-            styles=[kinds.get(label, "s1") for label in graph.node_labels]
-            or ["s1"] * len(graph.nodes),
-        ),
+        drawn,
         element("figcaption", element("b", graph.name), element("br"), told, size),
+    )
+
+
+def _diagram(graph: Sketch, kinds: dict[str, str]) -> Markup:
+    return draw(
+        len(graph.nodes),
+        list(graph.edges),
+        title=f"graph {graph.name}",
+        names=graph.node_labels if _fits(graph) else None,
+        styles=[kinds[label] for label in graph.node_labels] or ["s1"] * len(graph.nodes),
     )
 
 

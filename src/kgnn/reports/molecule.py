@@ -1,0 +1,201 @@
+"""Molecules as chemists draw them, by RDKit, from nothing but their graphs."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kgnn.insight.explanation import Sketch
+from kgnn.reports.frame import drawing, text
+from kgnn.reports.markup import Markup, element
+
+# What a reader of such a drawing should know.
+MOLECULE_NOTE = (
+    "Molecules are drawn as their graphs have them: without implicit hydrogens, charges and "
+    "stereochemistry. Dashed lines are aromatic bonds."
+)
+# Edges of `kgnn.graphs.smiles`, and what RDKit draws for them. A dative bond is an arrow, but an
+# edge has no direction: it becomes a dotted line.
+_BONDS = {
+    "SINGLE": "SINGLE",
+    "DOUBLE": "DOUBLE",
+    "TRIPLE": "TRIPLE",
+    "AROMATIC": "AROMATIC",
+    "DATIVE": "ZERO",
+}
+_MOST_BONDS = 2  # for each atom; of a denser graph, RDKit would search rings for minutes
+_CHARGES = (0, 1, -1)  # graphs have no charges: a valence is possible if one of these allows it
+_BOND_LENGTH = 33.0  # at most
+_LETTERS = 14.0  # as in figures.css
+_SCALE = _BOND_LENGTH / 1.5  # bonds of RDKit are 1.5 long
+_HALO = 0.34  # of a bond
+_PADDING = 0.06  # of the drawing, on each side
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+def draw_molecule(
+    graph: Sketch,
+    styles: Sequence[str] | None = None,
+    *,
+    width: float = 220.0,
+    height: float = 180.0,
+) -> Markup | None:
+    """Draw a graph as a molecule.
+
+    Parameters
+    ----------
+    graph : Sketch
+        Its nodes are labeled by element and its edges by type, as from SMILES.
+    styles : sequence of str, optional
+        Classes of the discs behind the atoms, one for each node.
+    width, height : float
+        Of the drawing; one of a larger molecule has the same shape and a finer scale.
+
+    Returns
+    -------
+    Markup or None
+        None if the graph is no molecule that can be, or if RDKit is not installed.
+
+    Examples
+    --------
+    >>> graph = Sketch("ethanol", 3, 2, (0, 1, 2), ((0, 1), (1, 2)), ("C", "C", "O"))
+    >>> draw_molecule(graph) is None  # nothing says what bonds the edges are
+    True
+    """
+    if not _may_be_molecule(graph):
+        return None
+    try:
+        molecule = _molecule(graph)
+        return None if molecule is None else _drawn(molecule, graph, styles, width, height)
+    except ImportError:  # no RDKit, or one without the system's libraries that it draws with
+        return None
+
+
+def _may_be_molecule(graph: Sketch) -> bool:
+    """Tell whether a graph is worth a closer look; for most, RDKit need not be loaded."""
+    return (
+        bool(graph.node_labels)
+        and len(graph.edge_labels) == len(graph.edges) <= _MOST_BONDS * len(graph.nodes)
+        and _BONDS.keys() >= set(graph.edge_labels)
+    )
+
+
+def _molecule(graph: Sketch) -> Any:
+    """Return RDKit's molecule with an atom for each node, in their order, laid out in the plane."""
+    from rdkit import Chem, rdBase
+
+    table = Chem.GetPeriodicTable()
+    numbers = {table.GetElementSymbol(number): number for number in range(119)}
+    if not numbers.keys() >= set(graph.node_labels):
+        return None
+    molecule = Chem.RWMol()
+    for label in graph.node_labels:
+        molecule.AddAtom(Chem.Atom(numbers[label]))
+    for (u, v), label in zip(graph.edges, graph.edge_labels, strict=True):
+        molecule.AddBond(u, v, Chem.BondType.names[_BONDS[label]])
+    for bond in molecule.GetBonds():
+        if bond.GetBondType() == Chem.BondType.AROMATIC:
+            for part in (bond, bond.GetBeginAtom(), bond.GetEndAtom()):
+                part.SetIsAromatic(True)
+    with rdBase.BlockLogs():
+        if not all(map(_is_possible, molecule.GetAtoms())):
+            return None
+        _lay_out(molecule)
+    return molecule
+
+
+def _is_possible(atom: Any) -> bool:
+    """Tell whether an atom can have its bonds; its charge stays zero."""
+    from rdkit import Chem
+
+    try:
+        for charge in _CHARGES:
+            atom.SetFormalCharge(charge)
+            try:
+                atom.UpdatePropertyCache(strict=True)
+            except Chem.AtomValenceException:
+                continue
+            return True
+        return False
+    finally:
+        atom.SetFormalCharge(0)
+
+
+def _lay_out(molecule: Any) -> None:
+    """Give atoms their places, as if missing hydrogens were there; then there are none."""
+    from rdkit import Chem
+    from rdkit.Chem import rdDepictor
+
+    molecule.UpdatePropertyCache(strict=False)
+    rings, angles = Chem.SANITIZE_SYMMRINGS, Chem.SANITIZE_SETHYBRIDIZATION
+    Chem.SanitizeMol(molecule, rings | Chem.SANITIZE_SETCONJUGATION | angles)
+    rdDepictor.Compute2DCoords(molecule, useRingTemplates=True)
+    for atom in molecule.GetAtoms():
+        atom.SetNoImplicit(True)
+    molecule.UpdatePropertyCache(strict=False)
+
+
+def _drawn(
+    molecule: Any, graph: Sketch, styles: Sequence[str] | None, width: float, height: float
+) -> Markup:
+    zoom = _zoom(molecule, width, height)
+    pen = _pen(round(zoom * width), round(zoom * height))
+    pen.DrawMolecule(molecule)
+    pen.FinishDrawing()
+    places = [pen.GetDrawCoords(node) for node in range(len(graph.nodes))]
+    halos = [
+        element("circle", class_=f"halo {style}", cx=place.x, cy=place.y, r=_HALO * _BOND_LENGTH)
+        for place, style in (zip(places, styles, strict=True) if styles else ())
+    ]
+    bonds, written = _strokes(pen.GetDrawingText())
+    atoms = [
+        text(places[node].x, places[node].y + 0.36 * _LETTERS, name, "atom", "middle")
+        for node, name in enumerate(graph.node_labels)
+        if node in written
+    ]
+    label = f"graph {graph.name}"
+    return drawing(
+        pen.Width(), pen.Height(), element("title", label), *halos, *bonds, *atoms, label=label
+    )
+
+
+def _zoom(molecule: Any, width: float, height: float) -> float:
+    """Return by how much the scale of a drawing is finer, so that the molecule fits into it."""
+    extent = np.ptp(molecule.GetConformer().GetPositions()[:, :2], axis=0) * _SCALE
+    room = (1 - 2 * _PADDING) * np.array([width, height]) - _LETTERS
+    return max(1.0, float((extent / room).max()))
+
+
+def _pen(width: int, height: int) -> Any:
+    from rdkit.Chem.Draw import rdMolDraw2D
+
+    pen = rdMolDraw2D.MolDraw2DSVG(width, height)
+    options: Any = pen.drawOptions()
+    options.useBWAtomPalette()
+    options.clearBackground = False
+    options.prepareMolsBeforeDrawing = False  # which would need hydrogens and charges
+    options.fixedBondLength = _SCALE
+    options.fixedFontSize = round(_LETTERS)
+    options.padding = _PADDING
+    return pen
+
+
+def _strokes(svg: str) -> tuple[list[Markup], set[int]]:
+    """Return the lines of bonds of RDKit's drawing, and the atoms whose symbols it writes.
+
+    Its colors and fonts are left behind: a page has its own, and allows no style in elements.
+    """
+    ways: dict[str, list[str]] = {"bond": [], "bond dashed": []}
+    written = set()
+    for shape in ET.fromstring(svg).iter():
+        first, _, rest = shape.get("class", "").partition(" ")
+        if first.startswith("atom-") and not rest:
+            written.add(int(first.removeprefix("atom-")))
+        elif shape.tag == f"{_SVG}path":
+            is_dashed = "stroke-dasharray" in shape.get("style", "")
+            ways["bond dashed" if is_dashed else "bond"].append(shape.get("d", ""))
+    lines = [element("path", class_=kind, d=" ".join(d)) for kind, d in ways.items() if d]
+    return lines, written
