@@ -111,6 +111,8 @@ def result(cell: Cell, percent: float) -> dict[str, Any]:
         "without_twins": without_twins,
         "brier": random.uniform(0.3, 0.6),
         "calibration_error": random.uniform(0.02, 0.15),
+        "coverage": random.uniform(84, 95),
+        "set_size": random.uniform(1, 2),
         "labeled": labeled,
         "unlabeled": unlabeled,
         "validation": validation,

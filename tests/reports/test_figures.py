@@ -6,6 +6,7 @@ from kgnn.reports.curve_figures import label_ratio_figure, parameter_figure, rou
 from kgnn.reports.figures import all_figures
 from kgnn.reports.method_figures import cost_figure, covered, rank_figure
 from kgnn.reports.results import Results
+from kgnn.reports.trust_figure import trust_figure
 from tests.reports.stores import TABLE_2, TABLE_3, records
 
 
@@ -103,6 +104,21 @@ def test_a_run_that_took_no_time_has_a_place():
     there = records(["kgnn", "wl"], ["DD"], [0])
     there[0].result["cpu_seconds"] = 0.0
     assert marks(cost_figure(Results(there)).panels["cost"]) == 2
+
+
+def test_promises_are_drawn_for_each_method_that_made_them():
+    there = records(["kgnn", "wl", "sp"], ["DD", "PROTEINS"], [0, 1])
+    for each in there:
+        each.result["coverage"] = 80.0 if each.cell.seed else 90.0
+        if each.cell.method == "sp":  # of a time before label sets
+            del each.result["coverage"]
+    panels = trust_figure(Results(there)).panels
+    assert marks(panels["coverage"]) == 4
+    assert panels["coverage"].count("KGNN 85.0") == 2 + 2  # marks, and what is read aloud of them
+    assert "promised: 90" in panels["coverage"]
+    assert marks(panels["calibration"]) == 6
+    assert "promised" not in panels["calibration"]
+    assert panels["calibration"].rindex("KGNN") > panels["calibration"].rindex("WL")
 
 
 def test_one_record_or_none_has_no_figures_but_its_own_course():

@@ -5,8 +5,8 @@ from kgnn.reports.scatter import Dot, scatter
 
 def test_each_dot_has_one_mark_and_its_name():
     dots = [Dot(f"<m{i}>", 10.0**i, 50 + i, f"s{i}", "note") for i in range(7)]
-    legend = [("s0", "ours"), ("s1", "a family with a long name")]
-    chart = scatter("Cost", dots, x_title="s", y_title="%", legend=legend)
+    styles = [("s0", "ours"), ("s1", "a family with a long name")]
+    chart = scatter("Cost", dots, x_title="s", y_title="%", styles=styles)
     root = ET.fromstring(chart)
     kinds = [each.get("class") for each in root.iter()]
     assert kinds.count("mark") == 7

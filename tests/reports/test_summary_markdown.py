@@ -24,6 +24,7 @@ def test_the_page_has_all_its_parts():
         "Accuracy on test graphs without a twin",
         "KGNN against each method",
         "Calibration",
+        "Label sets that promise 90 %",
         "Cost",
         "What is missing",
         "How it was made",

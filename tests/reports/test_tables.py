@@ -8,6 +8,7 @@ from kgnn.reports.tables import (
     accuracy_table,
     calibration_table,
     cost_table,
+    label_sets_table,
     paper_protocol_table,
     without_twins_table,
 )
@@ -91,6 +92,7 @@ def test_what_is_missing_is_empty_and_hurts_nothing(results):
         without_twins_table,
         calibration_table,
         cost_table,
+        label_sets_table,
         comparison_table,
     ],
 )
@@ -159,6 +161,17 @@ def test_calibration_is_in_percent_and_lowest_is_best():
     assert (found["kgnn"].text, found["kgnn"].is_best) == ("5.0", False)
 
 
+def test_label_sets_say_how_often_they_are_right_and_how_large_they_are():
+    made = records(["wl", "sp"], ["DD"], range(2))
+    for each in made:
+        each.result.update(coverage=91.0 if each.cell.seed else 88.0, set_size=1.25)
+        if each.cell.method == "sp":  # of a time before label sets
+            del each.result["coverage"], each.result["set_size"]
+    found = cells(label_sets_table(Results(made), ["wl", "sp"], ["DD"]), "DD")
+    assert (found["wl"].text, found["wl"].aside) == ("89.5", "1.25")
+    assert found["sp"].text == ""
+
+
 def test_cost_is_the_median_and_the_peak():
     made = records(["wl"], ["DD"], range(3))
     for each, seconds, mib in zip(made, (1.0, 500.0, 3.0), (300.0, 1200.4, None), strict=True):
@@ -191,7 +204,7 @@ def test_every_row_is_as_long_as_the_headings(results):
     made = records([*METHODS, *TABLE_3, "ldp"], ["PROTEINS", "IMDB-BINARY"], range(3))
     made += records(["kgnn"], ["DD"], range(2), protocol="paper")
     tables = report_tables(Results(made))
-    assert len(tables) == 7
+    assert len(tables) == 8
     for table in tables:
         assert {len(row) for row in table.rows} == {len(table.headings)}
 

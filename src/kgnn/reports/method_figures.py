@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.methods.registry import entries
 from kgnn.reports.comparison import REFERENCE, rank_methods
+from kgnn.reports.families import style_of, styles_of
 from kgnn.reports.figure_data import Figure
 from kgnn.reports.markup import Markup
 from kgnn.reports.numbers import listed
@@ -17,16 +16,6 @@ from kgnn.reports.report_tables import ablations, main_methods
 from kgnn.reports.results import Group, Results
 from kgnn.reports.scatter import Dot, scatter
 
-# Style and name of the methods of a family.
-_FAMILIES = {
-    "kgnn": ("s0", "KGNN"),
-    "kernel": ("s1", "kernels"),
-    "embedding": ("s5", "embeddings"),
-    "semi-supervised": ("s2", "semi-supervised"),
-    "ablation": ("s3", "parts of KGNN"),
-    "peer": ("s4", "peers"),
-    "plug-in": ("s6", "plug-ins"),
-}
 _FEWEST_TO_RANK = 3
 
 
@@ -72,14 +61,12 @@ def cost_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1
     dots = [dot for method, own in groups.items() if (dot := _cost_dot(method, own, len(datasets)))]
     if len(dots) < 2:
         return Figure("cost", "Accuracy against cost", "", {})
-    there = {_family(method) for method in methods}
-    legend = [told for family, told in _FAMILIES.items() if family in there]
     chart = scatter(
         "Accuracy against cost",
         dots,
         x_title="CPU seconds to fit and predict once, mean over datasets",
         y_title="mean accuracy on TEST, %",
-        legend=legend,
+        styles=styles_of(methods),
     )
     names = listed([dataset_title(d) for d in datasets])
     caption = f"Means over {names}, on one thread. Up and to the left is better."
@@ -115,15 +102,5 @@ def _cost_dot(method: str, groups: Sequence[Group], n_datasets: int) -> Dot | No
     cost, accuracy = mean_and_std(seconds)[0], mean_and_std([g.mean for g in groups])[0]
     name = method_title(method)
     note = f"{name}: {accuracy:.1f} % in {cost:.3g} s"
-    kind, _ = _FAMILIES.get(_family(method), ("s6", ""))
     # A run that takes no time at all has no place on a logarithmic axis.
-    return Dot(name, max(cost, 1e-3), accuracy, kind, note)
-
-
-@cache  # asking the installed packages takes a while
-def _families() -> dict[str, str]:
-    return {name: entry.family for name, entry in entries().items()}
-
-
-def _family(method: str) -> str:
-    return _families().get(method, "plug-in")
+    return Dot(name, max(cost, 1e-3), accuracy, style_of(method), note)

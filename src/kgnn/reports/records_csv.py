@@ -13,7 +13,8 @@ from kgnn.benchmark.record import Record
 _CELL = ("dataset", "method", "protocol", "labels", "seed", "parameters", "revision", "fingerprint")
 _NUMBERS = (
     *("accuracy", "validation_accuracy", "accuracy_without_twins", "without_twins"),
-    *("brier", "calibration_error", "labeled", "unlabeled", "validation", "test"),
+    *("brier", "calibration_error", "coverage", "set_size"),
+    *("labeled", "unlabeled", "validation", "test"),
     *("seconds", "cpu_seconds", "peak_mib"),
 )
 # Loss curves and cases stay in the records: they are no numbers of a row.

@@ -10,6 +10,7 @@ from kgnn.reports.tables import (
     accuracy_table,
     calibration_table,
     cost_table,
+    label_sets_table,
     paper_protocol_table,
     without_twins_table,
 )
@@ -45,6 +46,7 @@ def report_tables(results: Results) -> list[Table]:
         without_twins_table(results, every, datasets),
         comparison_table(results, main, datasets),  # the same tests as the marks of Table 2
         calibration_table(results, every, datasets),
+        label_sets_table(results, every, datasets),
         cost_table(results, every, datasets),
     ]
     return [table for table in tables if not table.is_empty]

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kgnn.reports.frame import FONT_SIZE, Axis, Frame, text
-from kgnn.reports.label_places import Box, beside_points, text_width
+from kgnn.reports.label_places import Box, beside_points
+from kgnn.reports.legend import legend
 from kgnn.reports.markup import Markup, element, joined, number
 from kgnn.reports.palette import marker
 from kgnn.reports.scales import log_ticks, nice_ticks
-
-_LEGEND_LINE = 16.0
 
 
 class Dot(NamedTuple):
@@ -30,7 +29,7 @@ def scatter(
     *,
     x_title: str,
     y_title: str,
-    legend: Sequence[tuple[str, str]] = (),
+    styles: Sequence[tuple[str, str]] = (),
     width: float = 420.0,
     height: float = 420.0,
 ) -> Markup:
@@ -41,7 +40,7 @@ def scatter(
     title : str
     dots : sequence of Dot
     x_title, y_title : str
-    legend : sequence of (style, name)
+    styles : sequence of (style, name)
         What the styles mean.
     width, height : float
 
@@ -53,7 +52,7 @@ def scatter(
     """
     xs, y_ticks = [dot.x for dot in dots], nice_ticks(*_range([dot.y for dot in dots]), n=6)
     low, high = min(xs) / 1.6, max(xs) * 1.6
-    explained, head = _explained(legend, width)
+    explained, head = legend(styles, width)
     frame = Frame(
         width,
         height,
@@ -67,20 +66,6 @@ def scatter(
     drawn = [_drawn(*each) for each in zip(dots, points, boxes, strict=True)]
     told = ", ".join(f"{dot.name} {dot.y:.1f} at {dot.x:.3g}" for dot in dots)
     return frame.around(*drawn, explained, label=f"{title}: {y_title} against {x_title}: {told}")
-
-
-def _explained(legend: Sequence[tuple[str, str]], width: float) -> tuple[Markup, float]:
-    """Say what the styles mean, above the chart; return that, and how much room it takes."""
-    entries, start, line = [], 4.0, 0
-    for kind, name in legend:
-        needed = text_width(name, FONT_SIZE) + 16
-        if start + needed > width:
-            start, line = 4.0, line + 1
-        y = 9 + _LEGEND_LINE * line
-        mark = marker(kind, start, y, name, role="mark key")
-        entries.append(element("g", mark, text(start + 8, y + 4, name, "tick"), class_=kind))
-        start += needed
-    return joined(*entries), 6 + _LEGEND_LINE * (line + 1) if legend else 0.0
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
