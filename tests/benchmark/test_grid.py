@@ -1,9 +1,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from kgnn.benchmark.grid import FOLDERS, Grid, GridError, grid_names
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
+from tests.graphs.mutations import mutated
 
 VALUES = {"title": "a grid", "methods": ["wl", "gnn-sup"], "datasets": ["MUTAG", "PTC_MR"]}
 
@@ -115,3 +117,63 @@ def test_every_grid_goes_into_the_package():
     text = (root / "pyproject.toml").read_text(encoding="utf-8")
     for path in (root / "benchmarks").glob("*.toml"):
         assert f'"benchmarks/{path.name}" = "kgnn/benchmark/grids/{path.name}"' in text
+
+
+FILE = b"""\
+title = "T"
+methods = ["wl"]
+datasets = ["PROTEINS", "MUTAG"]
+labels = [0.1, 0.2]
+protocol = "fair"
+splits = 3
+splits-of = { PROTEINS = 2 }
+
+[sweep]
+counts = [["log"], ["raw"]]
+
+[[rule]]
+datasets = ["MUTAG"]
+set = { iterations = [1, 2] }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"splits = 3", b"splits = " + b"9" * 5000, "is not TOML: Exceeds the limit"),
+        (b"splits = 3", b"splits = " + b"[" * 5000, "is not TOML"),
+        (b'"T"', b'"\xff"', "is not TOML"),
+        (b"fair", b"fare", "The protocol must be one of"),
+        (b"[1, 2]", b"[1, -2]", "The 'iterations' parameter of WL must be"),
+        (b"counts", b"count", "There is no parameter of WL 'count'. Did you mean counts"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path, old, new, message):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(FILE.replace(old, new))
+    with pytest.raises(KgnnError, match=f"mine.toml.*{message}"):
+        Grid.load(str(path))
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path):
+    for name, mark in (("plain", b""), ("marked", b"\xef\xbb\xbf")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "g.toml").write_bytes(mark + FILE)
+    plain, marked = (Grid.load(str(tmp_path / name / "g.toml")) for name in ("plain", "marked"))
+    assert plain == marked
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(content=mutated(FILE))
+def test_a_damaged_file_is_refused_by_name_or_can_run(tmp_path, content):
+    path = tmp_path / "g.toml"
+    path.write_bytes(content)
+    try:
+        grid = Grid.load(str(path))
+    except KgnnError as error:
+        told = str(error)
+        assert str(path) in told
+    else:
+        next(grid.cells({name: name for name in grid.datasets}), None)

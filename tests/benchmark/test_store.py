@@ -3,11 +3,13 @@ from dataclasses import asdict
 from threading import Thread
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import OtherFormatError, Record, RecordError
 from kgnn.benchmark.store import Store
 from kgnn.errors import KgnnError
+from tests.graphs.mutations import mutated
 
 CELL = Cell("PROTEINS", "a3", "wl", {"iterations": (1,)}, seed=2)
 RECORD = Record(
@@ -45,12 +47,17 @@ def test_a_record_is_readable_one_field_a_line():
         (changed(cell={**asdict(CELL), "seed": 3}), "its key is"),
         (changed(cell={"method": "wl"}), "damaged"),
         (changed(surprise=1), "damaged"),
+        (changed(result=None), "'result' is no dict"),
+        (changed(machine=[]), "'machine' is no dict"),
+        (changed(cell={**asdict(CELL), "dataset": None}), "'dataset' is no str"),
+        ("[" * 9999, "not a record"),
+        (b"\xff\xfe", "not a record"),
     ],
 )
 def test_what_is_no_record_is_refused_and_run_again(text, message, tmp_path, caplog):
     store = Store(tmp_path)
     store.put(RECORD)
-    store.path(CELL).write_text(text)
+    store.path(CELL).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(RecordError, match=message):
         list(store)
     assert store.get(CELL) is None
@@ -92,3 +99,22 @@ def test_a_store_that_is_not_there_is_empty_for_cells_but_not_for_readers(tmp_pa
     assert store.get(CELL) is None
     with pytest.raises(KgnnError, match="There is no folder"):
         list(store)
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(content=mutated(RECORD.to_json().encode()))
+def test_a_damaged_record_is_refused_by_name_or_can_be_used(tmp_path, content):
+    path = tmp_path / "PROTEINS" / "record.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    try:
+        (record,) = Store(tmp_path)
+    except RecordError as error:
+        told = str(error)
+        assert str(path) in told
+    else:
+        assert record.cell.key == CELL.key
+        assert str(record.cell)
+        assert Record.from_json(record.to_json()) == record or "NaN" in record.to_json()

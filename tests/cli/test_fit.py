@@ -302,3 +302,38 @@ def test_a_signal_from_outside_ends_it_as_well(files):
     assert running.returncode == 130
     assert "nothing was written" in rest
     assert not (files / "model").exists()
+
+
+def test_several_tables_of_labels_are_joined(kgnn, files):
+    write_labels(range(10), "first.csv")
+    write_labels(range(5, 24), "second.csv")
+    Path("third.csv").write_text("id,label,why\n0,,\n30,,soon\n")
+    tables = [word for name in ("first", "second", "third") for word in ("--labels", f"{name}.csv")]
+    done = fit(kgnn, *tables)
+    assert done.code == 0, done.err
+    assert "24 graphs are labeled, 36 are not" in done.err
+
+
+def test_tables_that_contradict_each_other_are_refused_by_line(kgnn, files):
+    other = "tree" if GRAPHS[3].target == "cycle" else "cycle"
+    Path("other.csv").write_text(f"id,label\n3,{other}\n")
+    done = fit(kgnn, "--labels", "labels.csv", "--labels", "other.csv")
+    assert done.code == 1
+    assert f"other.csv, line 2: '3' is {other} here, but {GRAPHS[3].target}" in done.err
+    assert "in labels.csv, line 5; a graph has one label" in done.err
+    assert not Path("model").exists()
+
+
+def test_targets_in_the_data_are_kept_if_wanted_and_must_agree(kgnn, files):
+    targets = np.where(np.arange(60) >= 50, GRAPHS.targets, -1)
+    jsonl.write(GRAPHS.with_targets(targets), "some.jsonl")
+    done = fit(kgnn, "--labels", "labels.csv", "--keep-targets", data="some.jsonl")
+    assert "30 graphs are labeled" in done.err
+    done = fit(kgnn, "--labels", "labels.csv", data="some.jsonl")
+    assert "20 graphs are labeled" in done.err
+    assert "10 graphs have a class in the data but not in --labels" in done.err
+    other = "tree" if GRAPHS[55].target == "cycle" else "cycle"
+    Path("labels.csv").write_text(f"id,label\n55,{other}\n")
+    done = fit(kgnn, "--labels", "labels.csv", "--keep-targets", data="some.jsonl")
+    assert done.code == 1
+    assert f"'55' is {other} by --labels, but {GRAPHS[55].target} in the data" in done.err

@@ -55,10 +55,76 @@ def test_a_table_is_written(kgnn, files):
     with Path("next.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 7
+    assert list(rows[0]) == [
+        "id", "label", "predicted", "confidence", "disagreement", "distance", "alike", "why"
+    ]  # fmt: skip
+    assert {row["label"] for row in rows} == {""}
     assert rows[0]["disagreement"] == ""
     assert kgnn("suggest", "model", "graphs.jsonl", "-n", "7", "-o", "next.json").code == 0
     told = json.loads(Path("next.json").read_text(encoding="utf-8"))
-    assert [str(each["row"]) for each in told["suggestions"]] == [row["row"] for row in rows]
+    assert [each["name"] for each in told["suggestions"]] == [row["id"] for row in rows]
+
+
+def filled_in(path):
+    """Play the one who knows: write the true class into each line, all but the last."""
+    with Path(path).open(encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    for row in rows[:-1]:
+        row[1] = GRAPHS[int(row[0])].target
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+def fit_again(kgnn, *labels, data="graphs.jsonl"):
+    return kgnn("fit", data, *labels, "--method", "ldp", "--set", "trees=10", "-o", "again")
+
+
+def test_the_table_is_filled_in_and_given_back_beside_the_earlier_labels(kgnn, files):
+    lines = [f"{row},{GRAPHS[row].target}\n" for row in range(12)]
+    Path("labels.csv").write_text("".join(["id,label\n", *lines]))
+    done = kgnn("suggest", "model", "bare.jsonl", "--labels", "labels.csv", "-n", "6",
+                "-o", "to_label.csv")  # fmt: skip
+    both = ("--labels", "labels.csv", "--labels", "to_label.csv")
+    assert f"then: kgnn fit bare.jsonl {' '.join(both)} -o MODEL" in done.err
+    assert "12 graphs are labeled" in fit_again(kgnn, *both, data="bare.jsonl").err
+    filled_in("to_label.csv")
+    done = fit_again(kgnn, *both, data="bare.jsonl")
+    assert done.code == 0, done.err
+    assert "17 graphs are labeled, 43 are not" in done.err  # one line was left empty
+
+
+def test_the_table_is_filled_in_and_given_back_beside_labels_in_the_data(kgnn, files):
+    done = kgnn("suggest", "model", "graphs.jsonl", "-n", "6", "-o", "to_label.csv")
+    command = "kgnn fit graphs.jsonl --labels to_label.csv --keep-targets -o MODEL"
+    assert command in done.err
+    filled_in("to_label.csv")
+    done = fit_again(kgnn, "--labels", "to_label.csv", "--keep-targets")
+    assert "15 graphs are labeled, 45 are not" in done.err
+    done = fit_again(kgnn, "--labels", "to_label.csv")
+    assert "5 graphs are labeled, 55 are not" in done.err
+    assert "10 graphs have a class in the data but not in --labels" in done.err
+
+
+def test_the_table_has_the_columns_of_the_other_labels(kgnn, files):
+    lines = [f"{row},{GRAPHS[row].target}\n" for row in range(10)]
+    Path("mine.csv").write_text("".join(["why,kind\n", *lines]))
+    columns = ("--id-column", "why", "--label-column", "kind")
+    done = kgnn("suggest", "model", "bare.jsonl", "--labels", "mine.csv", *columns, "-n", "3",
+                "-o", "next.csv")  # fmt: skip
+    assert done.code == 0, done.err
+    header = Path("next.csv").read_text().splitlines()[0]
+    assert header == "why,kind,predicted,confidence,disagreement,distance,alike"
+    filled_in("next.csv")
+    labels = ("--labels", "mine.csv", "--labels", "next.csv")
+    assert "12 graphs are labeled" in fit_again(kgnn, *labels, *columns, data="bare.jsonl").err
+
+
+def test_graphs_with_a_label_in_the_data_are_not_suggested_either(kgnn, files):
+    lines = [f"{row},{GRAPHS[row].target}\n" for row in range(10, 40)]
+    Path("labels.csv").write_text("".join(["id,label\n", *lines]))
+    LDP(trees=5).fit(GRAPHS[40:50]).save("other")
+    done = kgnn("suggest", "other", "graphs.jsonl", "--labels", "labels.csv", "-n", "60", "--json")
+    assert {each["row"] for each in json.loads(done.out)["suggestions"]} <= set(range(40, 60))
 
 
 def test_graphs_in_a_table_of_labels_are_not_suggested(kgnn, files):
@@ -74,7 +140,7 @@ def test_where_nothing_is_left_it_is_said(kgnn, files):
     done = kgnn("suggest", "model", "all.jsonl", "-o", "next.csv")
     assert done.code == 0
     assert "has a label" in done.err
-    assert Path("next.csv").read_text().startswith("row,name,predicted")
+    assert Path("next.csv").read_text().startswith("id,label,predicted")
 
 
 def test_a_simulation_shows_both_curves(kgnn, files):

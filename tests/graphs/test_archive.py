@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import struct
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -148,3 +151,32 @@ class TestDamage:
                 tu.read(path)
             except GraphDataError as error:
                 assert str(path) in str(error)  # noqa: PT017
+
+
+def test_memory_that_a_member_asks_for_and_does_not_get_is_damage(path):
+    content = bytearray(zipped(compression=zipfile.ZIP_LZMA))
+    for found in re.finditer(rb"\x09\x04\x05\x00\x5d", bytes(content)):  # the size of a dictionary
+        content[found.end() : found.end() + 4] = b"\xff" * 4
+    path.write_bytes(content)
+    code = (
+        "import resource, sys, pathlib\n"
+        "from kgnn.errors import ArchiveError\n"
+        "from kgnn.graphs import tu\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+        "try:\n"
+        "    tu.read(pathlib.Path(sys.argv[1]))\n"
+        "except ArchiveError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True
+    )
+    assert "is damaged or truncated" in done.stdout
+
+
+def test_a_file_that_may_not_be_opened_is_named(tmp_path):
+    (tmp_path / "x_A.txt").write_text("1, 2\n")
+    files = TextFiles(tmp_path)
+    (tmp_path / "x_A.txt").unlink()
+    with pytest.raises(GraphDataError, match=r"x_A\.txt cannot be read: No such file"):
+        list(files.chunks("x_A.txt"))

@@ -81,3 +81,13 @@ def test_the_folder_is_where_the_platform_keeps_caches(monkeypatch, platform, va
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "platform", platform)
     assert cache_folder() == Path(os.path.expanduser(expected))  # noqa: PTH111
+
+
+def test_an_entry_that_is_damaged_in_its_content_is_built_again(folder, build):
+    cached("toy", 1, build=build)
+    (entry,) = (folder / "arrays").iterdir()
+    neighbors = np.load(entry / "neighbors.npy")
+    neighbors[0] = -7
+    np.save(entry / "neighbors.npy", neighbors)
+    assert cached("toy", 1, build=build).fingerprint == cycles_and_trees(6).fingerprint
+    assert build.calls == 2

@@ -49,6 +49,50 @@ def test_what_does_not_fit_is_refused_by_place(graphs, graph, message):
 
 def test_a_conflict_is_named_by_the_graphs_own_numbers(graphs):
     graphs.add("bare", 0, [], name="bare")
-    graphs.add("second", 3, [(2, 1), (1, 2)], edge_labels="ab", node_labels="CCC", name="two")
     with pytest.raises(GraphDataError, match="second: the edge 1, 2 is there twice"):
-        graphs.dataset("x")
+        graphs.add("second", 3, [(2, 1), (1, 2)], edge_labels="ab", node_labels="CCC", name="two")
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        ({"edge_weights": [10**400]}, "edge weights must be numbers"),
+        ({"node_attributes": [[10**400], [1]]}, "node attributes must be numbers"),
+        ({"node_labels": ["C", "\ud800"]}, r"node labels must be text, got '\\ud800' with"),
+        ({"edge_labels": ["a\0"]}, "edge labels must be text"),
+        ({"node_labels": ["C", ["O"]]}, r"node labels must be text or numbers, got \['O'\]"),
+        ({"target": {}}, "target and name must be text or numbers"),
+        ({"name": "\udfff"}, "target and name must be text"),
+    ],
+)
+def test_what_could_not_be_written_again_is_refused(graph, message):
+    with pytest.raises(GraphDataError, match=f"line 1: {message}"):
+        GraphCollector().add("line 1", 2, [(0, 1)], **graph)
+
+
+def test_too_many_nodes_are_named_by_place():
+    graphs = GraphCollector()
+    graphs.add("line 1", 2**31 - 2, [])
+    with pytest.raises(GraphDataError, match="line 2: a dataset holds at most 2147483647 nodes"):
+        graphs.add("line 2", 2, [])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"node_labels": "CN"},
+        {"node_labels": "CN", "name": "a"},
+        {"node_labels": "CN", "name": "b", "edge_weights": [1]},
+        {"node_labels": "C", "name": "b"},
+        {"node_labels": "CN", "name": "b", "target": []},
+    ],
+)
+def test_a_graph_that_is_refused_leaves_no_trace(bad):
+    graphs, same = GraphCollector(), GraphCollector()
+    for each in (graphs, same):
+        each.add("line 1", 2, [(0, 1)], node_labels="CO", name="a")
+    with pytest.raises(GraphDataError):
+        graphs.add("line 2", 2, [(0, 1)], **bad)
+    for each in (graphs, same):
+        each.add("line 3", 2, [(0, 1)], node_labels="NN", name="b")
+    assert graphs.dataset("x").fingerprint == same.dataset("x").fingerprint

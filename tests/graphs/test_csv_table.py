@@ -4,6 +4,7 @@ import pytest
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.csv_table import column, table_rows
+from kgnn.graphs.refusal import Skipped
 
 
 def rows_of(tmp_path, text):
@@ -44,3 +45,29 @@ def test_columns_are_asked_for_or_recognized(tmp_path):
     assert column(tmp_path, header, None, ("label",)) is None
     with pytest.raises(GraphDataError, match="has no column 'class', only"):
         column(tmp_path, header, "class", ("label",))
+
+
+def test_an_open_quote_is_told_with_the_lines_that_it_swallows(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('a,b\n1,2\n"3,4\n5,6\n7,8\n')
+    with pytest.raises(GraphDataError, match="x.csv, lines 3 to 5: not readable as CSV"):
+        list(table_rows(path))
+
+
+def test_rows_can_be_left_out_but_not_the_header(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes(b'a,b\n1\n2,3\n\xff,4\n"5"6,7\n8,9\n0,"1')
+    skipped = Skipped()
+    assert [row.cells for row in table_rows(path, refuse=skipped)] == [
+        ["a", "b"], ["2", "3"], ["8", "9"]
+    ]  # fmt: skip
+    assert skipped.n == 4
+    for header in (b"a,\xff", b'"a"b,c', b"a\0,b"):
+        path.write_bytes(header + b"\n1,2\n")
+        with pytest.raises(GraphDataError, match="x.csv, line 1: "):
+            list(table_rows(path, refuse=skipped))
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
+    with pytest.raises(GraphDataError, match="cannot be read: Is a directory"):
+        list(table_rows(tmp_path))

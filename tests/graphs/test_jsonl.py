@@ -182,3 +182,29 @@ def test_labels_that_json_writes_in_two_ways_are_one(tmp_path):
     graphs = jsonl.read(path)
     assert graphs.class_names == ("true",)
     assert graphs.node_label_names == ("1", "2.5")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"nodes": 2147483647, "edges": []}', "2147483647 nodes are too many for 0 edges"),
+        ('{"nodes": 16777219, "edges": [[0, 1]]}', "16777219 nodes are too many for 1 edges"),
+        (f'{{"nodes": 2, "edges": [[0, 1]], "weights": [{"9" * 400}]}}', "too large to convert"),
+        ('{"id": "a\\ud800", "nodes": 1, "edges": []}', "half of a character"),
+        ('{"id": "a\\u0000", "nodes": 1, "edges": []}', "with a zero byte"),
+        (f'{{"nodes": 1, "edges": [], "{"k" * 99_999}": 1}}', "unknown key 'k{80}…'; known are"),
+    ],
+)
+def test_a_line_that_would_cost_too_much_is_refused_by_number(tmp_path, line, message):
+    path = tmp_path / "x.jsonl"
+    path.write_text(line)
+    with pytest.raises(GraphDataError, match=f"x.jsonl, line 1: .*{message}"):
+        jsonl.read(path)
+
+
+def test_no_depth_is_too_deep_to_be_refused(tmp_path):
+    path = tmp_path / "x.jsonl"
+    for depth in (10, *range(880, 1000, 1), 100_000):  # some are read, but cannot be shown
+        path.write_text(f'{{"nodes": {"[" * depth}{"]" * depth}, "edges": []}}')
+        with pytest.raises(GraphDataError, match="x.jsonl, line 1: "):
+            jsonl.read(path)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgnn.errors import GraphDataError, KgnnError
-from kgnn.graphs.labels_csv import Label, labels_for, read_labels, unknown_ids
+from kgnn.graphs.labels_csv import Label, labels_for, merged_labels, read_labels, unknown_ids
 from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import cycles_and_trees
 
@@ -93,13 +93,13 @@ class TestMatching:
             labels_for(NAMED, {"1": Label("x", 2)})
 
     def test_unknown_ids_are_named_with_the_nearest(self):
-        table = {"mol1": Label("x", 2), "Mol2": Label("x", 3), **_strangers(5)}
+        table = {"mol1": Label("x", 2), "Mol2": Label("x", 3, "labels.csv"), **_strangers(5)}
         message = (
             r"labels.csv, line 3: there is no graph 'Mol2' \(nearest: mol2.*\); 5 more are "
             r"unknown: s0, s1, s2, …\. Correct them"
         )
         with pytest.raises(GraphDataError, match=message):
-            labels_for(NAMED, table, source="labels.csv")
+            labels_for(NAMED, table)
         assert labels_for(NAMED, table, ignore_unknown=True) == ["x", None, None]
         assert unknown_ids(NAMED, table) == ["Mol2", "s0", "s1", "s2", "s3", "s4"]
 
@@ -107,6 +107,29 @@ class TestMatching:
         table = {"mol1": Label("x", 2), "mol1.gml": Label("y", 3)}
         with pytest.raises(GraphDataError, match="'mol1.gml' and 'mol1' are one graph"):
             labels_for(NAMED, table)
+
+    def test_two_ids_of_one_graph_may_know_more_and_less(self):
+        table = {"mol1": Label(None, 2), "mol1.gml": Label("y", 3), "mol1.gexf": Label(None, 4)}
+        assert labels_for(NAMED, table) == ["y", None, None]
+
+
+class TestMerging:
+    def test_another_table_may_know_what_one_does_not(self, tmp_path):
+        tables = []
+        for name, text in (("a", "id,label\n1,x\n2,\n3,\n"), ("b", "label,id\nx,1\ny,2\n,3\n")):
+            (tmp_path / name).write_text(text)
+            tables.append(read_labels(tmp_path / name))
+        for order in (tables, tables[::-1]):
+            merged = merged_labels(order)
+            assert {name: label.text for name, label in merged.items()} == {
+                "1": "x", "2": "y", "3": None
+            }  # fmt: skip
+
+    def test_contradictions_are_named_by_both_files(self):
+        tables = [{"1": Label("x", 2, "a.csv")}, {"1": Label("y", 5, "b.csv")}]
+        message = "b.csv, line 5: '1' is y here, but x in a.csv, line 2; a graph has one label"
+        with pytest.raises(GraphDataError, match=message):
+            merged_labels(tables)
 
 
 def _strangers(n):

@@ -172,3 +172,32 @@ class TestRefusals:
     def test_a_folder_that_is_not_there_is_said_so(self, tmp_path):
         with pytest.raises(DatasetUnavailableError, match="There is no folder"):
             network_files.read(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.graphml", "<?xml version='1.0' encoding='utf-9'?><graphml/>", "unknown encoding"),
+        ("a.gexf", "<?xml version='1.0' encoding='shift_jis'?><gexf/>", "encoding"),
+        ("a.gml", 'graph [ node [ id 0 label "a" label "b" ] ]', "node labels must be text or"),
+        ("a.gml", "graph [ node [ id 0 label [ x 1 ] ] ]", "node labels must be text or numbers"),
+        ("a.gml", f"graph [ {'x [ ' * 9999}", "cannot be read by networkx: RecursionError"),
+        (
+            "a.gml",
+            f"graph [ node [ id 0 ] edge [ source 0 target 0 weight {'9' * 400} ] ]",
+            "edge weights must be numbers",
+        ),
+    ],
+)
+def test_a_strange_file_is_refused_by_name(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(GraphDataError, match=rf"{name}.*{message}"):
+        network_files.read(tmp_path, has_node_labels=True)
+    if "label" in text:
+        assert len(network_files.read(tmp_path)) == 1  # a name that never repeats is left out
+
+
+def test_half_a_character_in_gml_is_refused(tmp_path):
+    (tmp_path / "a.gml").write_text('graph [ target "&#xD800;" node [ id 0 ] ]')
+    with pytest.raises(GraphDataError, match=r"a\.gml: target and name must be text"):
+        network_files.read(tmp_path)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.archive import TextFiles
 from kgnn.graphs.number_table import read_pieces, read_table
+from tests.graphs.mutations import mutated
 
 
 def table(folder, text, dtype=np.int64, columns=None):
@@ -53,6 +56,9 @@ def test_an_empty_file_is_an_empty_table(tmp_path):
         ("1, 2\n3, 4,\n", "line 2: expected 2 values, got 3"),
         ("1\n99999999999999999999\n", "line 2: expected an integer, got '99999999999999999999'"),
         ("1\n0x10\n", "line 2: expected an integer, got '0x10'"),
+        ("1\n-\n", "line 2: expected an integer, got '-'"),
+        ("+\n1\n\n", r"line 1: expected an integer, got '\+'"),
+        ("1\n- 2\n", "line 2: expected an integer, got '- 2'"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, text, message):
@@ -72,3 +78,33 @@ def test_lines_are_counted_across_pieces(tmp_path, monkeypatch):
     (tmp_path / "t.txt").write_text("1\n2\n3\n4\n5\n6\n7\n8\nx\n")
     with pytest.raises(GraphDataError, match="line 9"):
         list(read_pieces(TextFiles(tmp_path), "t.txt", np.int64))
+
+
+def test_a_missing_number_is_not_made_up_for_by_another(tmp_path):
+    for text, columns in (("1 2\n\n3\n", 1), ("1 2,\n3, 4\n", 2), ("1,2,3\n4 5, ,6\n", 3)):
+        with pytest.raises(GraphDataError, match="line"):
+            table(tmp_path, text, columns=columns)
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path):
+    assert table(tmp_path, "\ufeff1,2\n3,4\n").tolist() == [[1, 2], [3, 4]]
+
+
+_PLAIN = re.compile(r"[ \t\v\f\r]*[+-]?\d{1,19}[ \t\v\f\r]*", re.ASCII)
+
+
+@settings(max_examples=300)
+@given(mutated(b"1, 2\n30, -4\n5, 6\n"))
+def test_a_damaged_table_is_refused_or_read_as_a_slow_reader_would(tmp_path_factory, content):
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "t.txt").write_bytes(content)
+    try:
+        found = read_table(TextFiles(folder), "t.txt", np.int64, 2)
+    except GraphDataError as error:
+        told = str(error)
+        assert "t.txt" in told
+        return
+    text = content.removeprefix(b"\xef\xbb\xbf").rstrip().decode()
+    lines = [line.split(",") for line in text.split("\n")] if text else []
+    assert all(_PLAIN.fullmatch(cell) for line in lines for cell in line)
+    assert found.tolist() == [[int(cell) for cell in line] for line in lines]

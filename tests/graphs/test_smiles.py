@@ -111,3 +111,18 @@ class TestFromSmiles:
         monkeypatch.setitem(sys.modules, "rdkit", None)
         with pytest.raises(MissingExtraError, match=r"pip install 'kgnn\[chem\]'"):
             smiles.from_smiles(["CC"])
+
+
+def test_a_line_on_which_rdkit_would_hang_is_refused(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(f"smiles\nCCO\n{'C1CC1' * 20_000}\n")
+    with pytest.raises(GraphDataError, match=r"line 3: 'C1CC1.*…' has 100000 characters; SMILES"):
+        smiles.read(path)
+
+
+def test_a_long_line_is_not_repeated_in_full(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(f"smiles\nC{'(' * 9000}\n")
+    with pytest.raises(GraphDataError, match=r"line 2: 'C\(+…' is not valid SMILES") as raised:
+        smiles.read(path)
+    assert len(str(raised.value)) < 400

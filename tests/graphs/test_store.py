@@ -26,7 +26,7 @@ def test_a_stored_dataset_comes_back(tmp_path_factory, dataset):
     assert opened[:].fingerprint == dataset.fingerprint  # computed anew
 
 
-def test_opening_reads_no_array(tmp_path):
+def test_opening_copies_no_array(tmp_path):
     store.save(planted_motifs(10), tmp_path / "entry")
     assert isinstance(store.open_folder(tmp_path / "entry").neighbors.base, np.memmap)
 
@@ -65,6 +65,29 @@ def _pickle(folder):
     np.save(folder / "targets.npy", np.array([{}] * 10), allow_pickle=True)
 
 
+def _stray(folder):
+    neighbors = np.load(folder / "neighbors.npy")
+    neighbors[0] = 10**6
+    np.save(folder / "neighbors.npy", neighbors)
+
+
+def _header(old, new):
+    def damage(folder):
+        path = folder / "targets.npy"
+        path.write_bytes(path.read_bytes().replace(old, new))
+
+    return damage
+
+
+def _meta(**changes):
+    def damage(folder):
+        meta = json.loads((folder / "dataset.json").read_text())
+        meta = {key: value for key, value in (meta | changes).items() if value is not None}
+        (folder / "dataset.json").write_text(json.dumps(meta))
+
+    return damage
+
+
 def _other_layout(folder):
     meta = json.loads((folder / "dataset.json").read_text())
     (folder / "dataset.json").write_text(json.dumps(meta | {"layout": -1}))
@@ -77,6 +100,15 @@ def _other_layout(folder):
         _swap,
         _pickle,
         _other_layout,
+        _stray,
+        _header(b"(10,), }", b"(10,),  "),  # an end of Python's tokenizer
+        _header(b"'<i8'", b"'<f8'"),
+        _header(b"(10,), }" + b" " * 17, b"(9223372036854775808,), }"),
+        _meta(fingerprint=None),
+        _meta(
+            fields={"name": 3, "class_names": [1], "node_label_names": [], "edge_label_names": []}
+        ),
+        lambda folder: (folder / "dataset.json").write_text("[" * 9999),
         lambda folder: (folder / "neighbors.npy").unlink(),
         lambda folder: (folder / "neighbors.npy").write_bytes(b""),
         lambda folder: (folder / "dataset.json").unlink(),

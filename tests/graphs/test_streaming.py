@@ -10,6 +10,7 @@ from kgnn.errors import GraphDataError
 from kgnn.graphs import jsonl, streaming
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.loading import load
+from kgnn.graphs.refusal import Skipped
 from kgnn.graphs.streaming import named, stream
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from tests.graphs import tu_files
@@ -101,3 +102,29 @@ def test_names_are_kept_by_position_in_any_selection():
     graphs = named(cycles_and_trees(5))
     assert graphs[np.array([3, 1])].graph_names.tolist() == ["3", "1"]
     assert named(graphs) is graphs
+
+
+def test_graphs_that_are_left_out_count_for_the_positions_of_others(tmp_path):
+    path = tmp_path / "x.jsonl"
+    good, bad = '{"nodes": 1, "edges": []}', '{"nodes": 1, "edges": [[0, 9]]}'
+    path.write_text("\n".join([bad, good, "{", good, good, good, bad, good, good]))
+    skipped = Skipped()
+    found = concatenate(list(stream(path, refuse=skipped)))
+    assert found.graph_names.tolist() == ["1", "3", "4", "5", "7", "8"]
+    assert skipped.n == 3
+
+
+def test_a_refused_name_is_not_taken(tmp_path):
+    path = tmp_path / "x.jsonl"
+    lines = ['{"id": "a", "nodes": 1, "edges": [[0, 9]]}', '{"id": "a", "nodes": 2, "edges": []}']
+    path.write_text("\n".join(lines))
+    skipped = Skipped()
+    (found,) = stream(path, refuse=skipped)
+    assert (found.graph_names.tolist(), found.n_nodes, skipped.n) == (["a"], 2, 1)
+
+
+def test_a_folder_of_which_nothing_can_be_read_gives_no_run(tmp_path):
+    (tmp_path / "a.graphml").write_text("<graphml>")
+    skipped = Skipped()
+    assert list(stream(tmp_path, refuse=skipped)) == []
+    assert skipped.n == 1

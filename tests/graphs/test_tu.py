@@ -127,3 +127,13 @@ class TestRefusals:
     def test_a_folder_without_dataset_is_refused(self, tmp_path):
         with pytest.raises(GraphDataError, match="holds 0 files named NAME_A.txt"):
             tu.read(tmp_path)
+
+
+@pytest.mark.parametrize("number", [2**21, 2**31, 2**32 + 1, 2**62])
+def test_a_graph_id_beyond_all_nodes_is_refused_before_memory_is_taken(tmp_path, number):
+    indicator = f"1\n1\n1\n2\n2\n{number}\n"  # the last node has no edge
+    bare = dict.fromkeys(("graph_labels", "node_labels", "node_attributes", "edge_labels"))
+    path = folder(tmp_path / "x", graph_indicator=indicator, **bare)
+    message = f"graph_indicator.txt, line 6: graph id {number} is too large for 6 nodes"
+    with pytest.raises(GraphDataError, match=message):
+        tu.read(path)

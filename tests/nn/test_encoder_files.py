@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kgnn.errors import GraphDataError, KgnnError, ParameterError
 from kgnn.nn import encoder_files
@@ -17,6 +19,7 @@ from kgnn.nn.encoder_files import (
 )
 from kgnn.nn.gin import GIN
 from kgnn.nn.node_features import NodeFeatures
+from tests.graphs.mutations import mutated
 
 NODES = NodeFeatures(("C", "N", "Ö"))
 PLAN = EncoderPlan("gin", 4, 2, NODES)
@@ -233,6 +236,7 @@ INNER = "layers.0.inner.weight"
         ),
         (described(method=3), "3 is not a text"),
         (described(loss=["low"]), "could not convert"),
+        (described(loss=[10**400]), "too large to convert"),
         (written("weights.npz", b""), "weights.npz is damaged"),
         (written("weights.npz", b"PK\x03\x04 no zip at all"), "weights.npz is damaged"),
         (truncated("weights.npz", 0.3), "weights.npz is damaged"),
@@ -317,3 +321,20 @@ def test_nothing_in_a_folder_is_executed(folder, tmp_path):
 def test_a_claim_of_endless_layers_costs_nothing(folder):
     described(layers=10**12, width=10**12)(folder)
     assert encoder_files.open_encoder(folder).plan.layers == 10**12
+
+
+@pytest.mark.parametrize("name", ["encoder.json", "weights.npz"])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_a_damaged_file_is_refused_by_name_or_can_be_used(folder, name, data):
+    original = (folder / name).read_bytes()
+    (folder / name).write_bytes(data.draw(mutated(original)))
+    try:
+        open_encoder(folder).require(PLAN, gin())
+    except KgnnError as error:
+        told = str(error)
+        assert str(folder) in told or "The pre-trained encoder" in told or "kgnn pretrain" in told
+    finally:
+        (folder / name).write_bytes(original)

@@ -85,10 +85,15 @@ class Grid:
         """Read a grid by name (``table2``) or from a file."""
         path = _find(source)
         try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except (OSError, ValueError, RecursionError) as error:
             raise GridError(f"{path} is not TOML: {error}") from error
-        return cls.of(path.stem, values, str(path))
+        try:
+            return cls.of(path.stem, values, str(path))
+        except (ParameterError, UnknownNameError) as error:
+            if str(path) in str(error):
+                raise
+            raise type(error)(f"{path}: {error}") from error
 
     @classmethod
     def of(cls, name: str, values: dict[str, Any], source: str = "the grid") -> Grid:

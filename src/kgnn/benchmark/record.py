@@ -11,6 +11,10 @@ from kgnn.errors import KgnnError
 
 FORMAT = 1
 OUTCOMES = ("done", "declined", "failed")
+_KINDS: dict[type, tuple[str, ...]] = {
+    str: ("dataset", "outcome", "reason", "finished"),
+    dict: ("result", "all_parameters", "versions", "machine"),
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Record:
         try:
             values = json.loads(text)
             found, key = values.pop("format"), values.pop("key")
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise RecordError(f"{source} is not a record of a benchmark: {error!r}") from error
         if found != FORMAT:
             raise OtherFormatError(
@@ -87,11 +91,20 @@ class Record:
             record = cls(**{**values, "cell": Cell(**values["cell"])})
         except (LookupError, TypeError) as error:
             raise RecordError(f"{source} is a damaged record: {error!r}") from error
+        _require_types(record, source)
         if record.outcome not in OUTCOMES:
             raise RecordError(f"{source} has the outcome '{record.outcome}', not one of {OUTCOMES}")
         if record.cell.key != key:
             raise RecordError(f"{source} says that its key is {key}, but it is {record.cell.key}")
         return record
+
+
+def _require_types(record: Record, source: str) -> None:
+    values = {**vars(record), "dataset": record.cell.dataset}
+    for kind, names in _KINDS.items():
+        for name in names:
+            if not isinstance(values[name], kind):
+                raise RecordError(f"{source} is a damaged record: '{name}' is no {kind.__name__}")
 
 
 class RecordError(KgnnError, ValueError):

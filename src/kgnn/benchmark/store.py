@@ -52,12 +52,12 @@ class Store:
         """Return the record of a cell; None without one, or with one that cannot be read."""
         path = self.path(cell)
         try:
-            return Record.from_json(path.read_text(encoding="utf-8"), str(path))
+            return _read(path)
         except FileNotFoundError:
             return None
         except OtherFormatError:
             raise
-        except (RecordError, UnicodeDecodeError) as error:
+        except RecordError as error:
             _logger.warning("%s; the cell will run again", error)
             return None
 
@@ -67,4 +67,12 @@ class Store:
             raise DatasetUnavailableError(f"There is no folder {self.folder} with records.")
         paths = sorted(p for p in self.folder.rglob("*.json") if not p.name.startswith("."))
         for path in track(paths, "reading records"):
-            yield Record.from_json(path.read_text(encoding="utf-8"), str(path))
+            yield _read(path)
+
+
+def _read(path: Path) -> Record:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path} is not a record of a benchmark: {error}") from error
+    return Record.from_json(text, str(path))

@@ -14,6 +14,7 @@ import typer
 from kgnn.cli.own_graphs import (
     IdColumn,
     IgnoreUnknown,
+    KeepTargets,
     LabelColumn,
     LabelsFile,
     LabelsOption,
@@ -53,6 +54,7 @@ def fit(
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     ignore_unknown: IgnoreUnknown = False,
+    keep_targets: KeepTargets = False,
     read: ReadOption = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
@@ -64,7 +66,7 @@ def fit(
     cls = method_class(method)
     chosen = {"random_state": seed, **parse(cls, settings or [])}
     check(cls(**chosen))
-    table = LabelsFile(labels, id_column, label_column, ignore_unknown)
+    table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
     options = reading_options(data, read)
     with progress_bars() as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
@@ -110,6 +112,7 @@ def _read(
         share = 0.0
     use = plan_labels(given, share, chosen["random_state"])
     _tell_data(data, graphs, given, left_out, use)
+    _tell_of_targets(graphs, given)
     return graphs, given, use
 
 
@@ -141,6 +144,16 @@ def _tell_data(
             f"Classes with a single labeled graph, from which little can be learned: {named}.",
             KgnnWarning,
             stacklevel=2,
+        )
+
+
+def _tell_of_targets(graphs: GraphDataset, given: list[str | None]) -> None:
+    pairs = zip(graphs, given, strict=True)
+    unused = sum(graph.target is not None and label is None for graph, label in pairs)
+    if unused:
+        _say(
+            f"{unused} graphs have a class in the data but not in --labels; they count as "
+            "unlabeled (--keep-targets would use them)"
         )
 
 

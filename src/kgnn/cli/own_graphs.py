@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from kgnn.errors import KgnnError, ParameterError, UnknownNameError
+from kgnn.errors import GraphDataError, KgnnError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
-    from kgnn.graphs.graph import GraphDataset
+    from kgnn.graphs.graph import Graph, GraphDataset
 
 LabelsOption = Annotated[
-    Path | None,
-    typer.Option("--labels", help="CSV with the columns id and label; else targets in the data."),
+    list[Path] | None,
+    typer.Option(
+        "--labels",
+        help="CSV with the columns id and label, perhaps several; else targets in the data.",
+    ),
+]
+KeepTargets = Annotated[
+    bool,
+    typer.Option("--keep-targets", help="Use targets in the data where --labels has none."),
 ]
 IdColumn = Annotated[str | None, typer.Option(help="The column of --labels with the ids.")]
 LabelColumn = Annotated[str | None, typer.Option(help="The column of --labels with the labels.")]
@@ -33,12 +40,13 @@ _PROBE_BYTES = 1 << 20
 
 
 class LabelsFile(NamedTuple):
-    """A table of labels, if there is one, and how to read it."""
+    """Tables of labels, if there are any, and how to read them."""
 
-    path: Path | None
+    paths: list[Path] | None
     id_column: str | None = None
     label_column: str | None = None
     ignores_unknown: bool = False
+    keeps_targets: bool = False
 
 
 def reading_options(source: str, settings: list[str] | None) -> dict[str, str]:
@@ -62,22 +70,30 @@ def load_with_labels(
     source: str, table: LabelsFile, options: dict[str, str]
 ) -> tuple[GraphDataset, list[str | None], list[str]]:
     """Load graphs, each with a name, and their labels; return also the ids that were left out."""
-    from kgnn.graphs.labels_csv import labels_for, read_labels, unknown_ids
+    from kgnn.graphs.labels_csv import labels_for, merged_labels, read_labels, unknown_ids
     from kgnn.graphs.loading import load
     from kgnn.graphs.streaming import named
 
-    given = None
-    if table.path is not None:  # the smaller file, and the one with more mistakes, first
-        columns = {"id_column": table.id_column, "label_column": table.label_column}
-        given = read_labels(table.path, **columns)
+    # The smaller files, and those with more mistakes, first.
+    columns = {"id_column": table.id_column, "label_column": table.label_column}
+    given = merged_labels(read_labels(path, **columns) for path in table.paths or ())
     graphs = named(load(source, **options))
-    if given is None:
+    if not table.paths:
         return graphs, [graph.target for graph in graphs], []
     left_out = unknown_ids(graphs, given) if table.ignores_unknown else []
-    labels = labels_for(
-        graphs, given, source=table.path or "", ignore_unknown=table.ignores_unknown
-    )
+    labels = labels_for(graphs, given, ignore_unknown=table.ignores_unknown)
+    if table.keeps_targets:
+        labels = [_agreed(graph, label) for graph, label in zip(graphs, labels, strict=True)]
     return graphs, labels, left_out
+
+
+def _agreed(graph: Graph, label: str | None) -> str | None:
+    if None not in (label, graph.target) and label != graph.target:
+        raise GraphDataError(
+            f"'{graph.name}' is {label} by --labels, but {graph.target} in the data; a graph has "
+            "one label"
+        )
+    return graph.target if label is None else label
 
 
 def require_writable(path: Path) -> None:

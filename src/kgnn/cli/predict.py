@@ -9,14 +9,15 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable
 from kgnn.cli.show import err, progress_bars
 from kgnn.cli.tables import csv_line, json_line, writing
-from kgnn.errors import ParameterError
+from kgnn.errors import GraphDataError, ParameterError
+from kgnn.graphs.refusal import Skipped
 
 if TYPE_CHECKING:
     from kgnn.evaluation.answers import Answer
@@ -36,6 +37,9 @@ def predict(
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Write JSON Lines rather than CSV.")
+    ] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out graphs that cannot be read.")
     ] = False,
     engine: Annotated[str, typer.Option(help="here, or ray: one task per file.")] = "here",
     workers: Annotated[int | None, typer.Option(min=1, help="Files at a time, with ray.")] = None,
@@ -57,7 +61,7 @@ def predict(
         file = str(file_of(model).resolve())
         opened = _opened(file)
         _require_promise(opened, sets)
-        asked = Asked(file, sets, as_json, len(data) > 1)
+        asked = Asked(file, sets, as_json, len(data) > 1, skip_bad)
         summary = Summary()
         bars.update(waiting, description="predicting", completed=0)
         with limit_threads(threads), writing(output) as stream:
@@ -85,6 +89,7 @@ class Asked(NamedTuple):
     error: float | None
     as_json: bool
     names_source: bool
+    skips_bad: bool = False
 
 
 @dataclass
@@ -96,6 +101,7 @@ class Summary:
     novel: int = 0
     graphs_with_unknown: int = 0
     unknown_nodes: int = 0
+    skipped: Skipped = field(default_factory=Skipped)
 
     def add(self, other: Summary) -> None:
         """Count the graphs of another summary, too."""
@@ -104,6 +110,7 @@ class Summary:
         self.novel += other.novel
         self.graphs_with_unknown += other.graphs_with_unknown
         self.unknown_nodes += other.unknown_nodes
+        self.skipped.add(other.skipped)
 
 
 Part = tuple[str, Summary]
@@ -131,10 +138,20 @@ def answer_lines(asked: Asked, job: Job) -> Iterator[Part]:
 
     model = _opened(asked.model)
     write = _writer(asked, job.source)
-    has_node_labels = model.familiar_.has_labels
-    for graphs in stream(job.source, has_node_labels=has_node_labels, **dict(job.options)):
+    skipped = Skipped()
+    reading: dict[str, Any] = {
+        "has_node_labels": model.familiar_.has_labels,
+        "refuse": skipped if asked.skips_bad else _stop_with_hint,
+        **dict(job.options),
+    }
+    for graphs in stream(job.source, **reading):
         found = answers(model, graphs, error=asked.error)
         yield "".join(map(write, found)), _summary(found)
+    yield "", Summary(skipped=skipped)
+
+
+def _stop_with_hint(error: GraphDataError) -> None:
+    raise GraphDataError(f"{error}. (--skip-bad leaves out such graphs.)") from error
 
 
 def whole_answer(asked: Asked, job: Job) -> Part:
@@ -202,7 +219,7 @@ def _require_promise(model: GraphClassifier, error: float | None) -> None:
 
 def _say(summary: Summary, output: str) -> None:
     counts = ", ".join(f"{n:,} of class {name}" for name, n in sorted(summary.labels.items()))
-    told = [f"{summary.n:,} graph{'s' * (summary.n != 1)}: {counts}."]
+    told = [f"{summary.n:,} graph{'s' * (summary.n != 1)}{': ' * bool(counts)}{counts}."]
     if summary.novel:
         told.append(f"{summary.novel:,} are unlike the training graphs (see novelty_reason).")
     if summary.unknown_nodes:
@@ -212,4 +229,16 @@ def _say(summary: Summary, output: str) -> None:
         )
     if output != "-":
         told.append(f"Written to {output}.")
-    err().print(" ".join(told), highlight=False, markup=False, soft_wrap=True)
+    lines = [" ".join(told), *_skipped_in_words(summary.skipped)]
+    err().print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+
+
+def _skipped_in_words(skipped: Skipped) -> list[str]:
+    if not skipped.n:
+        return []
+    more = skipped.n - len(skipped.reasons)
+    return [
+        f"{skipped.n:,} could not be read and {'is' if skipped.n == 1 else 'are'} left out:",
+        *(f"  {reason}" for reason in skipped.reasons),
+        *([f"  … and {more:,} more"] if more else []),
+    ]

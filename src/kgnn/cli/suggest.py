@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from kgnn.evaluation.labeling import Labeling
     from kgnn.insight.suggestion import Suggestion
 
+# What the table to fill in says beside the graph, for the one who does it.
+_WHY = ("predicted", "confidence", "disagreement", "distance", "alike", "why")
 _USAGE = "Write: kgnn suggest MODEL DATA, or: kgnn suggest --simulate DATASET"
 
 
@@ -41,7 +44,11 @@ def suggest(
     number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many graphs.")] = 20,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A .csv or .json file; of a simulation also .svg."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="A .csv file to fill in, for fit --labels; or .json, of a simulation also .svg.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
     labels: LabelsOption = None,
@@ -74,7 +81,7 @@ def suggest(
     else:
         _require_output(output, ".csv", ".json")
         options = reading_options(data, read)
-        given = LabelsFile(labels, id_column, label_column, ignores_unknown=True)
+        given = LabelsFile(labels, id_column, label_column, True, keeps_targets=True)
         _suggest(model, data, given, options, number, output, as_json)
 
 
@@ -98,7 +105,6 @@ def _suggest(
     with progress_bars():
         import numpy as np
 
-        from kgnn.insight.suggestion import Suggestion
         from kgnn.methods.model_file import open_model
 
         graphs, labels, _ = load_with_labels(data, given, options)
@@ -108,13 +114,35 @@ def _suggest(
         found = open_model(model).suggest(candidates, number)
     listed = [suggestion._asdict() for suggestion in found]
     if output is not None:
-        _write(output, Suggestion._fields, listed, {"dataset": graphs.name, "suggestions": listed})
+        columns = [given.id_column or "id", given.label_column or "label"]
+        rows = [_to_fill_in(columns, suggestion) for suggestion in found]
+        everything = {"dataset": graphs.name, "suggestions": listed}
+        _write(output, dict.fromkeys([*columns, *_WHY]), rows, everything)
+        if rows and output.suffix.lower() == ".csv":
+            _tell_next(data, given.paths or [], output)
     if as_json:
         print_json({"dataset": graphs.name, "suggestions": listed})
     elif not found:
         err().print(f"Each graph of {graphs.name} has a label, or looks exactly like one with.")
     elif output is None:
         out().print(_as_table(graphs.name, found))
+
+
+def _to_fill_in(columns: list[str], suggestion: Suggestion) -> dict[str, Any]:
+    """Return a row of a table of labels, whose label is yet to be written."""
+    why = {column: getattr(suggestion, column) for column in _WHY if column not in columns}
+    return {columns[0]: suggestion.name, columns[1]: "", **why}
+
+
+def _tell_next(data: str, known: list[Path], output: Path) -> None:
+    files = [word for path in [*known, output] for word in ("--labels", str(path))]
+    command = shlex.join(["kgnn", "fit", data, *files, *([] if known else ["--keep-targets"])])
+    err().print(
+        f"Fill in its column of labels, then: {command} -o MODEL",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _as_table(dataset: str, found: list[Suggestion]) -> Table:
@@ -213,7 +241,7 @@ def _as_chart(done: Labeling, method: str) -> str:
 
 
 def _write(
-    path: Path, columns: Sequence[str], rows: list[dict[str, Any]], everything: dict[str, Any]
+    path: Path, columns: Iterable[str], rows: list[dict[str, Any]], everything: dict[str, Any]
 ) -> None:
     if path.suffix.lower() == ".json":
         _write_text(path, json.dumps(everything, indent=2, ensure_ascii=False) + "\n")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from kgnn.errors import ArchiveError, DatasetUnavailableError, GraphDataError
+from kgnn.graphs.excerpts import excerpt
 
 MAX_MEMBERS = 10_000
 MAX_BYTES = 8 << 30
@@ -25,10 +28,12 @@ _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
+    struct.error,
     EOFError,
     NotImplementedError,
     OSError,
     ValueError,
+    MemoryError,  # LZMA takes as much as the file says that it needs
 )
 
 
@@ -64,8 +69,11 @@ class TextFiles:
         """Yield a file in pieces of whole lines, without the blank lines at its end."""
         rest = b""
         with self._open(name) as stream:
+            is_start = True
             while piece := stream.read(size):
                 piece = rest + piece
+                if is_start:
+                    piece, is_start = piece.removeprefix(codecs.BOM_UTF8), False
                 cut = len(piece[: piece.rfind(b"\n") + 1].rstrip())
                 if cut:
                     yield piece[:cut] + b"\n"
@@ -81,8 +89,13 @@ class TextFiles:
     @contextmanager
     def _open(self, name: str) -> Iterator[IO[bytes]]:
         if self.path.is_dir():
-            with Path(self._members[name]).open("rb") as stream:
-                yield stream
+            try:
+                with Path(self._members[name]).open("rb") as stream:
+                    yield stream
+            except OSError as error:
+                raise GraphDataError(
+                    f"{self.where(name)} cannot be read: {error.strerror or error}"
+                ) from error
             return
         # A member ends where the directory says that it does, so the sizes checked there hold.
         try:
@@ -92,7 +105,8 @@ class TextFiles:
             raise
         except _DAMAGE as error:
             raise ArchiveError(
-                f"{self.where(name)} is damaged or truncated: {error}. Get the archive again."
+                f"{self.where(name)} is damaged or truncated: {excerpt(error)}. Get the archive "
+                "again."
             ) from error
 
 
@@ -103,7 +117,7 @@ def _checked_members(path: Path, max_bytes: int) -> dict[str, str]:
             infos = [info for info in archive.infolist() if not info.is_dir()]
     except _DAMAGE as error:
         raise ArchiveError(
-            f"{path} is truncated or not a zip archive: {error}. Get it again."
+            f"{path} is truncated or not a zip archive: {excerpt(error)}. Get it again."
         ) from error
     _refuse_bombs(path, [info.file_size for info in infos], max_bytes)
     members: dict[str, str] = {}

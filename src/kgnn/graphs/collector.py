@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from itertools import chain
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kgnn.errors import GraphDataError
-from kgnn.graphs.arcs import ConflictingEdgesError
+from kgnn.graphs.excerpts import excerpt
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
 from kgnn.graphs.packing import pack
+
+MAX_NODES = np.iinfo(np.int32).max  # which number the nodes of a dataset
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class GraphCollector:
@@ -30,19 +34,19 @@ class GraphCollector:
     """
 
     def __init__(self) -> None:
-        self._places: list[str] = []
         self._node_counts: list[int] = []
+        self._n_nodes = 0
         self._edges: list[Ints] = []
         self._targets: list[Hashable | None] = []
         self._names = _Column("a name")
-        self._place_of_name: dict[str, str] = {}
+        self._place_of_name: dict[str | None, str] = {}
         self._node_labels = _Column("node labels")
         self._node_attributes = _Column("node attributes")
         self._edge_labels = _Column("edge labels")
         self._edge_weights = _Column("edge weights")
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._node_counts)
 
     def add(
         self,
@@ -59,14 +63,30 @@ class GraphCollector:
     ) -> None:
         """Add one graph; its edges are pairs of nodes from 0 to ``n_nodes - 1``."""
         pairs = _checked_pairs(place, n_nodes, edges)
+        _require_text(place, "node labels", node_labels)
+        _require_text(place, "edge labels", edge_labels)
+        told = [value for value in (target, name) if value is not None]
+        _require_text(place, "target and name", told)
         attributes = _finite(place, "node attributes", node_attributes)
         weights = _finite(place, "edge weights", edge_weights)
-        self._node_labels.add(place, n_nodes, node_labels)
-        self._node_attributes.add(place, n_nodes, None if attributes is None else _2d(attributes))
-        self._edge_labels.add(place, len(pairs), edge_labels)
-        self._edge_weights.add(place, len(pairs), weights)
-        self._names.add(place, 1, None if name is None else [self._new_name(place, name)])
-        self._places.append(place)
+        columns = (
+            (self._node_labels, n_nodes, node_labels),
+            (self._node_attributes, n_nodes, None if attributes is None else _2d(attributes)),
+            (self._edge_labels, len(pairs), edge_labels),
+            (self._edge_weights, len(pairs), weights),
+            (self._names, 1, None if name is None else [name]),
+        )
+        # First all checks, then all changes: a graph that is refused leaves no trace.
+        for column, n, values in columns:
+            column.check(place, n, values)
+        _refuse_conflicts(place, pairs, edge_labels, weights)
+        self._require_room(place, n_nodes)
+        self._require_new(place, name)
+        for column, n, values in columns:
+            column.add(place, n, values)
+        if name is not None:
+            self._place_of_name[name] = place
+        self._n_nodes += n_nodes
         self._node_counts.append(n_nodes)
         self._edges.append(pairs)
         self._targets.append(target)
@@ -77,33 +97,30 @@ class GraphCollector:
         first_nodes = offsets_of(np.array(self._node_counts, dtype=np.int64))[:-1]
         pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *self._edges])
         pairs += np.repeat(first_nodes, edge_counts)[:, None]
-        try:
-            return pack(
-                name,
-                self._node_counts,
-                pairs[:, 0],
-                pairs[:, 1],
-                targets=self._targets,
-                node_labels=self._node_labels.listed(),
-                node_attributes=self._node_attributes.stacked(),
-                edge_labels=self._edge_labels.listed(),
-                edge_weights=self._edge_weights.stacked(),
-                graph_names=self._names.listed(),
-            )
-        except ConflictingEdgesError as error:
-            graph = int(np.searchsorted(np.cumsum(edge_counts), error.position, side="right"))
-            u, v = pairs[error.position] - first_nodes[graph]
-            raise GraphDataError(
-                f"{self._places[graph]}: the edge {u}, {v} is there twice, with different labels "
-                "or weights; graphs are undirected and keep one edge between two nodes"
-            ) from error
+        return pack(
+            name,
+            self._node_counts,
+            pairs[:, 0],
+            pairs[:, 1],
+            targets=self._targets,
+            node_labels=self._node_labels.listed(),
+            node_attributes=self._node_attributes.stacked(),
+            edge_labels=self._edge_labels.listed(),
+            edge_weights=self._edge_weights.stacked(),
+            graph_names=self._names.listed(),
+        )
 
-    def _new_name(self, place: str, name: str) -> str:
+    def _require_room(self, place: str, n_nodes: int) -> None:
+        if self._n_nodes + n_nodes > MAX_NODES:
+            raise GraphDataError(
+                f"{place}: a dataset holds at most {MAX_NODES} nodes, here are {n_nodes} after "
+                f"{self._n_nodes}"
+            )
+
+    def _require_new(self, place: str, name: str | None) -> None:
         if name in self._place_of_name:
             other = self._place_of_name[name]
-            raise GraphDataError(f"{place}: the name '{name}' is already taken by {other}")
-        self._place_of_name[name] = place
-        return name
+            raise GraphDataError(f"{place}: the name '{excerpt(name)}' is already taken by {other}")
 
 
 class _Column:
@@ -114,19 +131,26 @@ class _Column:
         self._parts: list[Any] = []
         self._first: str | None = None  # where the first items came from
 
-    def add(self, place: str, n: int, values: Sequence[Any] | NDArray[Any] | None) -> None:
+    def check(self, place: str, n: int, values: Sequence[Any] | NDArray[Any] | None) -> None:
         if values is not None and len(values) != n:
             raise GraphDataError(f"{place}: expected {n} {self.what}, got {len(values)}")
-        if n == 0:
+        if n == 0 or self._first is None:
             return
-        first = self._first = self._first or place
-        if first is not place and bool(self._parts) != (values is not None):
+        if bool(self._parts) != (values is not None):
             has, but = (
-                ("lacks", f"which {first} has") if self._parts else ("has", f"but not {first}")
+                ("lacks", f"which {self._first} has")
+                if self._parts
+                else ("has", f"but not {self._first}")
             )
             raise GraphDataError(f"{place} {has} {self.what}, {but}; all graphs have it or none")
         if values is not None:
             self._require_width(place, values)
+
+    def add(self, place: str, n: int, values: Sequence[Any] | NDArray[Any] | None) -> None:
+        if n == 0:
+            return
+        self._first = self._first or place
+        if values is not None:
             self._parts.append(values)
 
     def _require_width(self, place: str, values: Sequence[Any] | NDArray[Any]) -> None:
@@ -144,6 +168,35 @@ class _Column:
         return np.concatenate(self._parts) if self._parts else None
 
 
+def _require_text(place: str, what: str, values: Iterable[Hashable] | None) -> None:
+    """Refuse what no text file could hold, for it would fail when something is written."""
+    if values is None or _is_plain(values):
+        return
+    for value in values:
+        if isinstance(value, list | dict | set):
+            raise GraphDataError(
+                f"{place}: {what} must be text or numbers, got {excerpt(repr(value))}"
+            )
+        if isinstance(value, str) and ("\0" in value or _has_surrogate(value)):
+            raise GraphDataError(
+                f"{place}: {what} must be text, got {excerpt(repr(value))} with a zero byte or "
+                "half of a character"
+            )
+
+
+def _is_plain(values: Iterable[Any]) -> bool:
+    """Tell quickly what holds for nearly all labels."""
+    try:
+        text = "".join(values)
+    except TypeError:  # numbers, or None
+        return False
+    return text.isascii() and "\0" not in text
+
+
+def _has_surrogate(text: str) -> bool:
+    return not text.isascii() and _SURROGATE.search(text) is not None
+
+
 def _checked_pairs(place: str, n_nodes: int, edges: ArrayLike) -> Ints:
     pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     stray = (pairs < 0) | (pairs >= n_nodes)
@@ -156,6 +209,27 @@ def _checked_pairs(place: str, n_nodes: int, edges: ArrayLike) -> Ints:
     return pairs
 
 
+def _refuse_conflicts(
+    place: str, pairs: Ints, labels: Sequence[Hashable] | None, weights: Floats | None
+) -> None:
+    """Refuse an edge that is there twice with different data."""
+    if labels is None and weights is None:
+        return
+    ends = [(u, v) if u <= v else (v, u) for u, v in pairs.tolist()]
+    if len(set(ends)) == len(ends):
+        return
+    names = repeat("") if labels is None else map(str, labels)
+    numbers = repeat(0.0) if weights is None else weights.tolist()
+    known: dict[tuple[int, int], tuple[str, float]] = {}
+    for row, (edge, name, number) in enumerate(zip(ends, names, numbers, strict=False)):
+        if known.setdefault(edge, (name, number)) != (name, number):
+            u, v = pairs[row]
+            raise GraphDataError(
+                f"{place}: the edge {u}, {v} is there twice, with different labels or weights; "
+                "graphs are undirected and keep one edge between two nodes"
+            )
+
+
 def _2d(table: Floats) -> Floats:
     return table.reshape(len(table), -1) if table.size else table
 
@@ -165,9 +239,9 @@ def _finite(place: str, what: str, values: ArrayLike | None) -> Floats | None:
         return None
     try:
         table = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GraphDataError(
-            f"{place}: {what} must be numbers, as many for each: {error}"
+            f"{place}: {what} must be numbers, as many for each: {excerpt(error)}"
         ) from error
     if not np.isfinite(table).all():
         row = int(np.argwhere(~np.isfinite(table))[0][0])

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.archive import MAX_BYTES
+from kgnn.graphs.excerpts import excerpt
+from kgnn.graphs.refusal import Refusal, stop
 from kgnn.graphs.text_lines import numbered_lines
 
 _SEPARATORS = ",;\t"
@@ -22,35 +24,64 @@ class Row(NamedTuple):
     cells: list[str]
 
 
-def table_rows(path: Path, max_bytes: int | None = MAX_BYTES) -> Iterator[Row]:
+def table_rows(
+    path: Path, max_bytes: int | None = MAX_BYTES, refuse: Refusal = stop
+) -> Iterator[Row]:
     """Yield the rows of a CSV file, the header first; all have as many cells as the header.
 
     Nothing is yielded for an empty file. The separator is the comma, semicolon or tab that the
-    header has most of; a path in ``.gz`` is unpacked. More than ``max_bytes`` are refused; None is
-    for readers that keep little of what they read.
+    header has most of; a path in ``.gz`` is unpacked. More than ``max_bytes`` end it; None is for
+    readers that keep little of what they read.
     """
-    lines = numbered_lines(path, max_bytes)
-    first = next(lines, None)
-    if first is None:
-        return
-    line, width = 0, 0
+    width = 0
 
-    def texts() -> Iterator[str]:
-        nonlocal line
-        for line, text in chain([first], lines):  # noqa: B007
+    def refuse_row(error: GraphDataError) -> None:
+        refuse(error) if width else stop(error)  # without a header there is nothing to go on with
+
+    lines = _Lines(numbered_lines(path, max_bytes, refuse_row))
+    if lines.first is None:
+        return
+    separator = max(_SEPARATORS, key=lines.first.count)
+    rows = csv.reader(lines, delimiter=separator, strict=True)
+    while True:
+        lines.start = None
+        try:
+            cells = next(rows, None)
+        except csv.Error as error:
+            # It begins with the next line anew, whatever was open in this one.
+            refuse_row(GraphDataError(f"{path}, {lines.read}: not readable as CSV: {error}"))
+            continue
+        if cells is None:
+            return
+        width = width or len(cells)
+        if len(cells) == width:
+            yield Row(lines.line, [cell.strip() for cell in cells])
+        else:
+            found = f"expected {width} cells, got {len(cells)}: {excerpt(cells)}"
+            refuse(GraphDataError(f"{path}, {lines.read}: {found}"))
+
+
+class _Lines:
+    """Lines of text that remember which of them made up a row."""
+
+    def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
+        head = next(lines, None)
+        self.first = None if head is None else head[1]
+        self.start: int | None = None
+        self.line = 0
+        self._lines = lines if head is None else chain([head], lines)
+
+    def __iter__(self) -> Iterator[str]:
+        for number, text in self._lines:
+            self.line = number
+            self.start = self.start or number
             yield text
 
-    separator = max(_SEPARATORS, key=first[1].count)
-    try:
-        for cells in csv.reader(texts(), delimiter=separator, strict=True):
-            width = width or len(cells)
-            if len(cells) != width:
-                raise GraphDataError(
-                    f"{path}, line {line}: expected {width} cells, got {len(cells)}: {cells}"
-                )
-            yield Row(line, [cell.strip() for cell in cells])
-    except csv.Error as error:
-        raise GraphDataError(f"{path}, line {line}: not readable as CSV: {error}") from error
+    @property
+    def read(self) -> str:
+        """The lines of a row, for messages; a quote that is not closed may run through many."""
+        start = self.start or self.line
+        return f"line {self.line}" if start == self.line else f"lines {start} to {self.line}"
 
 
 def column(
@@ -58,7 +89,7 @@ def column(
 ) -> int | None:
     """Return where a column is: the one asked for, else the first of its usual names, or None."""
     if asked is not None and asked not in header:
-        raise GraphDataError(f"{path} has no column '{asked}', only {list(header)}")
+        raise GraphDataError(f"{path} has no column '{asked}', only {excerpt(list(header), 300)}")
     if asked is not None:
         return list(header).index(asked)
     lower = [name.lower() for name in header]

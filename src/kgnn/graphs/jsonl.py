@@ -21,8 +21,14 @@ from typing import Any, NoReturn
 from kgnn.errors import GraphDataError
 from kgnn.graphs.archive import MAX_BYTES
 from kgnn.graphs.collector import GraphCollector
+from kgnn.graphs.excerpts import excerpt
 from kgnn.graphs.graph import Graph, GraphDataset
+from kgnn.graphs.refusal import Refusal, stop
 from kgnn.graphs.text_lines import numbered_lines, writing_lines
+
+# Nodes that a line may have beyond the ends of its edges: a number of nodes costs no more to write
+# when it is wrong by a factor of a million.
+MAX_BARE_NODES = 1 << 24
 
 _GRAPH_KEYS = ("id", "nodes", "edges", "weights", "target")
 _NODE_KEYS = ("label", "attributes")
@@ -36,15 +42,21 @@ def read(path: Path) -> GraphDataset:
     return graphs.dataset(path.name.partition(".")[0])
 
 
-def graphs_in(path: Path, max_bytes: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+def graphs_in(
+    path: Path, max_bytes: int | None = None, refuse: Refusal = stop
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the graphs of a file one by one: a place, and what `GraphCollector.add` takes."""
     place = None
-    for number, line in numbered_lines(path, max_bytes):
+    for number, line in numbered_lines(path, max_bytes, refuse):
         place = f"{path}, line {number}"
         try:
-            yield place, _graph(_parsed(line))
+            graph = _graph(_parsed(line))
+        except RecursionError:
+            refuse(GraphDataError(f"{place}: nested too deeply to be a graph"))
         except _Refused as refused:
-            raise GraphDataError(f"{place}: {refused}") from refused.__cause__
+            refuse(GraphDataError(f"{place}: {refused}"))
+        else:
+            yield place, graph
     if place is None:
         raise GraphDataError(f"{path} holds no graphs; each line is to be a JSON object")
 
@@ -64,8 +76,6 @@ class _Refused(Exception):
 def _parsed(line: str) -> dict[str, Any]:
     try:
         record = json.loads(line, parse_constant=_refuse_constant)
-    except RecursionError as error:
-        raise _Refused("nested too deeply to be a graph") from error
     except ValueError as error:
         raise _Refused(f"not valid JSON: {error}") from error
     if not isinstance(record, dict):
@@ -84,15 +94,17 @@ def _refuse_constant(constant: str) -> NoReturn:
 def _require_keys(record: dict[str, Any], known: tuple[str, ...]) -> None:
     for key in record:
         if key not in known:
-            near = difflib.get_close_matches(key.lower(), known, n=1)
+            near = difflib.get_close_matches(excerpt(key).lower(), known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
-            raise _Refused(f"unknown key '{key}'; {hint}")
+            raise _Refused(f"unknown key '{excerpt(key)}'; {hint}")
 
 
 def _graph(record: dict[str, Any]) -> dict[str, Any]:
     """Turn a record into what `GraphCollector.add` takes."""
     n_nodes, node_labels, attributes = _nodes(record["nodes"])
     pairs, edge_labels = _edges(record["edges"])
+    if isinstance(record["nodes"], int) and n_nodes > MAX_BARE_NODES + 2 * len(pairs):
+        raise _Refused(f"{n_nodes} nodes are too many for {len(pairs)} edges")
     return {
         "n_nodes": n_nodes,
         "edges": pairs,
@@ -164,11 +176,13 @@ def _weights(weights: Any) -> list[float] | None:
 
 
 def _label(what: str, value: Any) -> str | int | float:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return json.dumps(value)  # true, as it stands in the file
     if isinstance(value, float) and value.is_integer():
         return int(value)  # 1 and 1.0 are one label
-    if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise _Refused(f"{what} must be text or a number, got {_shown(value)}")
 
@@ -182,8 +196,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    return excerpt(json.dumps(value, ensure_ascii=False), 60)
 
 
 def _record(graph: Graph, has_names: bool) -> dict[str, Any]:

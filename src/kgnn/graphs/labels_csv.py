@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.csv_table import column, table_rows
+from kgnn.graphs.excerpts import excerpt
 from kgnn.graphs.graph import GraphDataset
 
 _NAMED = 3  # ids in a message
@@ -22,6 +23,12 @@ class Label(NamedTuple):
 
     text: str | None
     line: int
+    source: str | Path = "labels"
+
+    @property
+    def place(self) -> str:
+        """File and line, for messages."""
+        return f"{self.source}, line {self.line}"
 
 
 def read_labels(
@@ -55,31 +62,55 @@ def read_labels(
     if None in places or places[0] == places[1]:
         raise GraphDataError(
             f"{path}, line {header.line}: expected a header with the columns id and label (or name "
-            f"others), got {header.cells}"
+            f"others), got {excerpt(header.cells)}"
         )
     labels: dict[str, Label] = {}
     for row in rows:
         name, text = (row.cells[place] for place in places if place is not None)
-        _keep(labels, path, name, Label(text or None, row.line))
+        _keep(labels, name, Label(text or None, row.line, path))
     return labels
 
 
-def _keep(labels: dict[str, Label], path: Path, name: str, label: Label) -> None:
+def _keep(labels: dict[str, Label], name: str, label: Label) -> None:
     if not name:
-        raise GraphDataError(f"{path}, line {label.line}: there is no id before '{label.text}'")
+        raise GraphDataError(f"{label.place}: there is no id before '{label.text}'")
     known = labels.setdefault(name, label)
     if known.text != label.text:
-        raise GraphDataError(
-            f"{path}, line {label.line}: '{name}' is {label.text or 'unlabeled'} here, but "
-            f"{known.text or 'unlabeled'} in line {known.line}; a graph has one label"
-        )
+        raise _contradiction(name, label, known)
+
+
+def _contradiction(name: str, label: Label, known: Label) -> GraphDataError:
+    place = f"line {known.line}" if known.source == label.source else known.place
+    return GraphDataError(
+        f"{label.place}: '{excerpt(name)}' is {excerpt(label.text or 'unlabeled')} here, but "
+        f"{excerpt(known.text or 'unlabeled')} in {place}; a graph has one label"
+    )
+
+
+def merged_labels(tables: Iterable[Mapping[str, Label]]) -> dict[str, Label]:
+    """Join tables of labels; where one does not know a label, another may.
+
+    Examples
+    --------
+    >>> first, second = {"a": Label("x", 2), "b": Label(None, 3)}, {"b": Label("y", 2)}
+    >>> {name: label.text for name, label in merged_labels([first, second]).items()}
+    {'a': 'x', 'b': 'y'}
+    """
+    merged: dict[str, Label] = {}
+    for table in tables:
+        for name, label in table.items():
+            known = merged.get(name)
+            if known is None or known.text is None:
+                merged[name] = label
+            elif label.text not in (None, known.text):
+                raise _contradiction(name, label, known)
+    return merged
 
 
 def labels_for(
     graphs: GraphDataset,
     labels: Mapping[str, Label],
     *,
-    source: str | Path = "labels",
     ignore_unknown: bool = False,
 ) -> list[str | None]:
     """Return the label of each graph, None where the table has none.
@@ -91,8 +122,6 @@ def labels_for(
     ----------
     graphs : GraphDataset
     labels : mapping of str to Label
-    source : path
-        What messages call the table.
     ignore_unknown : bool
         Leave out ids of graphs that are not there, rather than refuse the table.
 
@@ -111,14 +140,15 @@ def labels_for(
         if row is None:
             unknown[name] = label
             continue
-        if row in taken and found[row] != label.text:
+        if found[row] is None:
+            found[row], taken[row] = label.text, name
+        elif label.text not in (None, found[row]):
             raise GraphDataError(
-                f"{source}, line {label.line}: '{name}' and '{taken[row]}' are one graph, but have "
-                "different labels"
+                f"{label.place}: '{name}' and '{taken[row]}' are one graph, but have different "
+                "labels"
             )
-        found[row], taken[row] = label.text, name
     if unknown and not ignore_unknown:
-        raise GraphDataError(_unknown_in_words(source, unknown, row_of))
+        raise GraphDataError(_unknown_in_words(unknown, row_of))
     return found
 
 
@@ -128,9 +158,7 @@ def unknown_ids(graphs: GraphDataset, labels: Iterable[str]) -> list[str]:
     return [each for each in labels if not {each, _FILE_ENDING.sub("", each)} & names]
 
 
-def _unknown_in_words(
-    source: str | Path, unknown: Mapping[str, Label], known: Mapping[str, int]
-) -> str:
+def _unknown_in_words(unknown: Mapping[str, Label], known: Mapping[str, int]) -> str:
     first, label = next(iter(unknown.items()))
     names = list(known)
     near = difflib.get_close_matches(first, names[:_COMPARED], n=_NAMED)
@@ -141,6 +169,6 @@ def _unknown_in_words(
         rest = ", …" if len(others) > _NAMED else ""
         more = f"; {len(others)} more are unknown: {', '.join(others[:_NAMED])}{rest}"
     return (
-        f"{source}, line {label.line}: there is no graph '{first}' ({hint}){more}. Correct them, "
+        f"{label.place}: there is no graph '{first}' ({hint}){more}. Correct them, "
         "or leave them out with --ignore-unknown"
     )

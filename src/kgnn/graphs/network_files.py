@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import logging
 from collections.abc import Hashable, Iterator
@@ -10,9 +11,11 @@ from typing import Any
 from xml.parsers import expat
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError
+from kgnn.graphs.excerpts import excerpt
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.labels_csv import read_labels
 from kgnn.graphs.nx_graphs import collected, networkx
+from kgnn.graphs.refusal import Refusal, stop
 from kgnn.graphs.text_lines import opened
 
 MAX_FILE_BYTES = 256 << 20
@@ -34,7 +37,10 @@ def read(folder: Path, has_node_labels: bool | None = None) -> GraphDataset:
 
 
 def read_parts(
-    folder: Path, files_at_once: int | None, has_node_labels: bool | None = None
+    folder: Path,
+    files_at_once: int | None,
+    has_node_labels: bool | None = None,
+    refuse: Refusal = stop,
 ) -> Iterator[GraphDataset]:
     """Read a folder as `read` does, some files at a time; None is for all at once."""
     files = graph_files(folder)
@@ -42,20 +48,38 @@ def read_parts(
         raise GraphDataError(f"{folder} holds no {', '.join(_SUFFIXES)} files")
     classes = _classes(folder, [_name(folder, path) for path in files])
     for part in _batched(files, files_at_once or len(files)):
-        yield _read_part(folder, part, classes, has_node_labels)
+        found = _read_part(folder, part, classes, has_node_labels, refuse)
+        if len(found):
+            yield found
 
 
 def _read_part(
-    folder: Path, files: list[Path], classes: dict[str, str], has_node_labels: bool | None
+    folder: Path,
+    files: list[Path],
+    classes: dict[str, str],
+    has_node_labels: bool | None,
+    refuse: Refusal,
 ) -> GraphDataset:
-    graphs = [_read_one(path) for path in files]
+    files, graphs = _read_each(files, refuse)
     names = [_name(folder, path) for path in files]
     targets = [
         _own_target(graph) or classes.get(name, _subfolder(folder, path))
         for graph, name, path in zip(graphs, names, files, strict=True)
     ]
     _drop_display_names(files, graphs, has_node_labels)
-    return collected(graphs, [str(f) for f in files], targets, names, name=folder.name)
+    places = [str(path) for path in files]
+    return collected(graphs, places, targets, names, name=folder.name, refuse=refuse)
+
+
+def _read_each(files: list[Path], refuse: Refusal) -> tuple[list[Path], list[Any]]:
+    """Return the files that can be read, and their graphs."""
+    graphs = {}
+    for path in files:
+        try:
+            graphs[path] = _read_one(path)
+        except GraphDataError as error:
+            refuse(error)
+    return list(graphs), list(graphs.values())
 
 
 def _batched(files: list[Path], size: int) -> list[list[Path]]:
@@ -95,11 +119,13 @@ def _read_one(path: Path) -> Any:
         _refuse_declarations(path, data)
     try:
         if _format(path) == ".gml":
-            return nx.read_gml(io.BytesIO(data), label=None)
+            return nx.read_gml(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), label=None)
         read_xml = nx.read_graphml if _format(path) == ".graphml" else nx.read_gexf
         return read_xml(io.BytesIO(data))
     except Exception as error:  # networkx promises nothing about what a bad file raises
-        raise GraphDataError(f"{path} cannot be read by networkx: {error!r}") from error
+        raise GraphDataError(
+            f"{path} cannot be read by networkx: {excerpt(repr(error), 200)}"
+        ) from error
 
 
 def _bounded(path: Path) -> bytes:
@@ -123,7 +149,9 @@ def _refuse_declarations(path: Path, data: bytes) -> None:
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(data, True)
-    except expat.ExpatError as error:
+    except GraphDataError:
+        raise
+    except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: its encoding
         raise GraphDataError(f"{path} is not well-formed XML: {error}") from error
 
 
@@ -145,7 +173,7 @@ def _drop_display_names(files: list[Path], graphs: list[Any], has_node_labels: b
     """Remove labels of nodes in GML and GEXF graphs that are names rather than categories."""
     drawn = [g for f, g in zip(files, graphs, strict=True) if _format(f) != ".graphml"]
     if has_node_labels is None:
-        labels = [[label for _, label in graph.nodes(data="label")] for graph in drawn]
+        labels = [[str(label) for _, label in graph.nodes(data="label")] for graph in drawn]
         has_node_labels = any(len(set(of_graph)) < len(of_graph) for of_graph in labels)
     if drawn and not has_node_labels:
         _logger.info("node labels never repeat within a graph: taken as names and left out")

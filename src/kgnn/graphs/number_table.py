@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -39,11 +40,14 @@ def read_pieces(
 def _parse(text: bytes, dtype: Any, columns: int) -> NDArray[Any] | None:
     """Parse a run of lines, or return None where any line is not ``columns`` finite numbers."""
     raw = np.frombuffer(text, dtype=np.uint8)
-    separators = raw[(raw == ord(",")) | (raw == ord("\n"))]
+    places = np.flatnonzero((raw == ord(",")) | (raw == ord("\n")))
+    separators = raw[places]
     if len(separators) % columns:
         return None
     by_line = separators.reshape(-1, columns)
     if (by_line[:, -1] != ord("\n")).any() or (by_line[:, :-1] != ord(",")).any():
+        return None
+    if _has_empty_cell(text, raw[places - 1]) or (dtype is np.int64 and _has_lone_sign(text)):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # numpy only warns where it meets something unreadable
@@ -54,6 +58,19 @@ def _parse(text: bytes, dtype: Any, columns: int) -> NDArray[Any] | None:
     if len(values) != by_line.size or not _is_exact(values):
         return None
     return values.reshape(-1, columns)
+
+
+def _has_empty_cell(text: bytes, ends: NDArray[Any]) -> bool:
+    """Tell whether a number is missing, which two in another cell would make up for."""
+    if not ((ends <= ord(" ")) | (ends == ord(","))).any():  # last bytes of all cells
+        return False
+    tight = b"\n" + text.translate(None, b" \t\r\v\f")
+    return any(empty in tight for empty in (b"\n\n", b"\n,", b",,", b",\n"))
+
+
+def _has_lone_sign(text: bytes) -> bool:
+    """Tell whether a sign has no number, which numpy takes for 0 or for the sign of the next."""
+    return (b"-" in text or b"+" in text) and re.search(rb"[+-](?!\d)", text) is not None
 
 
 def _is_exact(values: NDArray[Any]) -> bool:

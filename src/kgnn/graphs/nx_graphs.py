@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
 from kgnn.graphs.collector import GraphCollector
+from kgnn.graphs.excerpts import excerpt
 from kgnn.graphs.graph import Graph, GraphDataset
+from kgnn.graphs.refusal import Refusal, stop
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -80,6 +82,7 @@ def collected(
     *,
     name: str,
     keys: Keys = _USUAL_KEYS,
+    refuse: Refusal = stop,
 ) -> GraphDataset:
     """Pack networkx graphs, each with the place that messages are to name."""
     _warn_of_directions(graphs)
@@ -87,21 +90,28 @@ def collected(
     _require_length("graph_names", graph_names, len(graphs))
     collector = GraphCollector()
     for row, (graph, place) in enumerate(zip(graphs, places, strict=True)):
-        number = {node: position for position, node in enumerate(graph)}
-        nodes = list(graph.nodes(data=True))
-        edges = [((u, v), data) for u, v, data in graph.edges(data=True)]
-        collector.add(
-            place,
-            len(number),
-            [(number[u], number[v]) for (u, v), _ in edges],
-            node_labels=_values(place, "node", nodes, keys.node_label),
-            node_attributes=_values(place, "node", nodes, keys.node_attributes),
-            edge_labels=_values(place, "edge", edges, keys.edge_label),
-            edge_weights=_values(place, "edge", edges, keys.edge_weight),
-            target=targets[row],
-            name=None if graph_names is None else graph_names[row],
-        )
+        own_name = None if graph_names is None else graph_names[row]
+        try:
+            found = _parts(place, graph, keys)
+            collector.add(place, **found, target=targets[row], name=own_name)
+        except GraphDataError as error:
+            refuse(error)
     return collector.dataset(name)
+
+
+def _parts(place: str, graph: nx.Graph, keys: Keys) -> dict[str, Any]:
+    """Return what `GraphCollector.add` takes of a graph."""
+    number = {node: position for position, node in enumerate(graph)}
+    nodes = list(graph.nodes(data=True))
+    edges = [((u, v), data) for u, v, data in graph.edges(data=True)]
+    return {
+        "n_nodes": len(number),
+        "edges": [(number[u], number[v]) for (u, v), _ in edges],
+        "node_labels": _values(place, "node", nodes, keys.node_label),
+        "node_attributes": _values(place, "node", nodes, keys.node_attributes),
+        "edge_labels": _values(place, "edge", edges, keys.edge_label),
+        "edge_weights": _values(place, "edge", edges, keys.edge_weight),
+    }
 
 
 def to_networkx(dataset: GraphDataset) -> list[nx.Graph]:
@@ -157,7 +167,8 @@ def _values(
     values = [None if key is None else data.get(key) for _, data in items]
     missing = [item for (item, _), value in zip(items, values, strict=True) if value is None]
     if missing and len(missing) < len(items):
-        raise GraphDataError(f"{place}: {what} {missing[0]!r} has no '{key}', but others have")
+        first = excerpt(repr(missing[0]))
+        raise GraphDataError(f"{place}: {what} {first} has no '{key}', but others have")
     return None if missing else values
 
 

@@ -11,7 +11,12 @@ from kgnn.errors import GraphDataError, MissingExtraError
 from kgnn.graphs.archive import MAX_BYTES
 from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.csv_table import Row, column, table_rows
+from kgnn.graphs.excerpts import excerpt
 from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.refusal import Refusal, stop
+
+# RDKit takes seconds for so many characters, and minutes for ten times as many.
+MAX_SMILES = 10_000
 
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smi", "mol", "molecule")
 _TARGET_NAMES = ("target", "label", "class", "activity", "y")
@@ -47,9 +52,10 @@ def molecules_in(
     target_column: str | None = None,
     id_column: str | None = None,
     max_bytes: int | None = None,
+    refuse: Refusal = stop,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the molecules of a file one by one: a place, and what `GraphCollector.add` takes."""
-    rows = table_rows(path, max_bytes)
+    rows = table_rows(path, max_bytes, refuse)
     header = next(rows, Row(0, [])).cells
     first = next(rows, None)
     if first is None:
@@ -57,21 +63,21 @@ def molecules_in(
     smiles = column(path, header, smiles_column, _SMILES_NAMES)
     if smiles is None:
         raise GraphDataError(
-            f"{path} has no column named {' or '.join(_SMILES_NAMES)}, only {header}; "
-            "name it with smiles_column"
+            f"{path} has no column named {' or '.join(_SMILES_NAMES)}, only "
+            f"{excerpt(header, 300)}; name it with smiles_column"
         )
     target = column(path, header, target_column, _TARGET_NAMES)
     identity = column(path, header, id_column, _ID_NAMES)
     for line, cells in chain([first], rows):
         place = f"{path}, line {line}"
-        yield (
-            place,
-            {
-                **_graph(place, cells[smiles]),
-                "target": None if target is None else cells[target] or None,
-                "name": None if identity is None else cells[identity],
-            },
-        )
+        try:
+            graph = _graph(place, cells[smiles])
+        except GraphDataError as error:
+            refuse(error)
+            continue
+        graph["target"] = None if target is None else cells[target] or None
+        graph["name"] = None if identity is None else cells[identity]
+        yield place, graph
 
 
 def from_smiles(
@@ -98,9 +104,14 @@ def from_smiles(
 
 
 def _graph(place: str, smiles: str) -> dict[str, Any]:
+    if isinstance(smiles, str) and len(smiles) > MAX_SMILES:
+        raise GraphDataError(
+            f"{place}: '{excerpt(smiles)}' has {len(smiles)} characters; SMILES may have "
+            f"{MAX_SMILES}"
+        )
     molecule = _molecule(smiles)
     if molecule is None:
-        raise GraphDataError(f"{place}: '{smiles}' is not valid SMILES")
+        raise GraphDataError(f"{place}: '{excerpt(smiles)}' is not valid SMILES")
     bonds = list(molecule.GetBonds())
     return {
         "n_nodes": molecule.GetNumAtoms(),

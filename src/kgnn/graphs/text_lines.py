@@ -13,12 +13,15 @@ from typing import TextIO
 from kgnn.errors import ArchiveError, DatasetUnavailableError, GraphDataError
 from kgnn.files import replacing
 from kgnn.graphs.archive import MAX_BYTES, MAX_LINE_BYTES
+from kgnn.graphs.refusal import Refusal, stop
 
 
-def numbered_lines(path: Path, max_bytes: int | None = MAX_BYTES) -> Iterator[tuple[int, str]]:
+def numbered_lines(
+    path: Path, max_bytes: int | None = MAX_BYTES, refuse: Refusal = stop
+) -> Iterator[tuple[int, str]]:
     """Yield all lines that are not blank, with their numbers from 1.
 
-    More than ``max_bytes`` are refused; None is for readers that keep little of what they read.
+    More than ``max_bytes`` end it; None is for readers that keep little of what they read.
     """
     limit = float("inf") if max_bytes is None else max_bytes
     n_bytes = 0
@@ -30,8 +33,11 @@ def numbered_lines(path: Path, max_bytes: int | None = MAX_BYTES) -> Iterator[tu
             try:
                 text = line.decode("utf-8-sig").rstrip("\r\n")
             except UnicodeDecodeError as error:
-                raise GraphDataError(f"{path}, line {number}: not UTF-8 text: {error}") from error
-            if text.strip():
+                refuse(GraphDataError(f"{path}, line {number}: not UTF-8 text: {error}"))
+                continue
+            if "\0" in text:
+                refuse(GraphDataError(f"{path}, line {number}: not text: it holds a zero byte"))
+            elif text.strip():
                 yield number, text
 
 
@@ -45,6 +51,8 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
         raise DatasetUnavailableError(f"There is no file {path}.") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ArchiveError(f"{path} is damaged or truncated: {error}. Get it again.") from error
+    except OSError as error:
+        raise GraphDataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 @contextmanager

@@ -17,6 +17,9 @@ from kgnn.graphs.graph import GraphDataset, Ints, ShortInts
 from kgnn.graphs.number_table import read_pieces, read_table
 from kgnn.graphs.packing import pack
 
+# Graphs without nodes, by which the largest id may exceed the number of nodes.
+MAX_EMPTY_GRAPHS = 1 << 20
+
 
 def read(path: Path) -> GraphDataset:
     """Read ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and what else there is of a dataset."""
@@ -70,6 +73,12 @@ def _graphs(files: TextFiles, name: str) -> tuple[Ints, list[int] | None]:
     if labels_file in files.names():
         targets = read_table(files, labels_file, np.int64, columns=1)[:, 0].tolist()
     n_graphs = int(graph_of_node.max(initial=0)) if targets is None else len(targets)
+    if targets is None and n_graphs > MAX_EMPTY_GRAPHS + len(graph_of_node):
+        line = 1 + int(graph_of_node.argmax())
+        raise GraphDataError(
+            f"{files.where(file)}, line {line}: graph id {n_graphs} is too large for "
+            f"{len(graph_of_node)} nodes"
+        )
     if n_graphs == 0:
         raise GraphDataError(f"{files.path} holds no graphs: {name}_graph_*.txt are empty")
     _require_range(f"{files.where(file)}, line", graph_of_node[:, None], n_graphs, "graph")

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from dataclasses import asdict, dataclass, field
@@ -36,7 +38,8 @@ _AGAIN = "make it again with `kgnn pretrain`"
 # All that reading a file of unknown content may raise.
 _DAMAGE = (
     OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, RuntimeError,
-    MemoryError, zipfile.BadZipFile, zlib.error,
+    MemoryError, OverflowError, SyntaxError, tokenize.TokenError, struct.error,
+    zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
