@@ -3,6 +3,7 @@ import time
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import GraphDataset
@@ -127,6 +128,19 @@ def test_uncertain_graphs_come_before_certain_ones_that_are_covered_alike():
     found = next_to_label(graphs, labeled, rows_in_dataset, CLASSES, 60)
     uncertain = [suggestion.row % 3 == 0 for suggestion in found]
     assert uncertain == [True] * 20 + [False] * 40
+
+
+@pytest.mark.parametrize("boldness", [0.2, 5.0])
+def test_a_bold_model_suggests_what_a_shy_one_does(boldness):
+    graphs, labeled = unlabeled(random_graphs(200, n_node_labels=3)), random_graphs(3, seed=9)
+
+    def ask(some, factor):
+        logits = factor * np.array([graph.n_edges % 7 - 2.7 for graph in some])
+        return {"prediction": np.column_stack([expit(logits), expit(-logits)])}
+
+    found = next_to_label(graphs, labeled, lambda some: ask(some, 1.0), CLASSES, 10)
+    other = next_to_label(graphs, labeled, lambda some: ask(some, boldness), CLASSES, 10)
+    assert [s.row for s in found] == [s.row for s in other]
 
 
 def test_disagreement_counts():

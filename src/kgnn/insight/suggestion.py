@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -34,7 +35,6 @@ _POWER = 4.0  # of the doubt, in the draw of the short list
 _LISTED_PER_CHOSEN = 5
 _LONGEST_LIST = 2048  # graphs, all of which are compared with each other: 32 MB
 _COMPARED_AT_ONCE = 1 << 22  # pairs of graphs
-_LEAST_DOUBT = 0.01  # where nothing is doubted, coverage alone decides
 _DEPTH = 6  # of colors by which graphs look alike; more than any method of ours looks
 _PARTS = "gnn", "memory"  # of a model, which may disagree
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -189,9 +189,14 @@ class Opinion:
 
     @property
     def doubt(self) -> Floats:
-        """How little is settled: entropy and disagreement together."""
+        """How little is settled, as a place among all, from 0 to 1.
+
+        It goes by entropy and disagreement together. Places say which graphs are doubted more than
+        others, whether the model is bold or shy, and are the same where nothing is doubted.
+        """
         disputed = 0.0 if self.disagreement is None else self.disagreement
-        return np.maximum(self.entropy + disputed, _LEAST_DOUBT)
+        unsettled = np.asarray(self.entropy + disputed)
+        return np.asarray(rankdata(unsettled) / max(len(unsettled), 1))
 
 
 def looks(graphs: GraphDataset) -> Colors:
