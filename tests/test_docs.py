@@ -177,3 +177,10 @@ def test_the_page_of_results_is_made_of_the_records():
     made = summary_markdown(Results(Store(_ROOT / "results")))
     written = (_ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert written == made, "run: kgnn report results --format markdown -o docs/results.md"
+
+
+def test_the_readme_shows_the_first_table_of_the_results():
+    page = (_ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    table = "\n".join(re.findall(r"^\|.*$", page.partition("\n## ")[0], re.MULTILINE))
+    assert table.startswith("| dataset | KGNN |")
+    assert table in (_ROOT / "README.md").read_text(encoding="utf-8")
