@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import asdict
 from threading import Thread
 
@@ -118,3 +119,15 @@ def test_a_damaged_record_is_refused_by_name_or_can_be_used(tmp_path, content):
         assert record.cell.key == CELL.key
         assert str(record.cell)
         assert Record.from_json(record.to_json()) == record or "NaN" in record.to_json()
+
+
+def test_a_loss_that_ran_away_is_recorded_as_json_that_anybody_reads():
+    result = {"accuracy": 50.0, "curves": {"gnn": [0.7, math.inf, math.nan]}}
+    record = Record(Cell("PROTEINS", "a3", "gnn-sup"), "done", result)
+
+    def refuse(constant):
+        pytest.fail(f"{constant} is not JSON")
+
+    read = json.loads(record.to_json(), parse_constant=refuse)
+    assert read["result"]["curves"]["gnn"] == [0.7, None, None]
+    assert Record.from_json(record.to_json()) == record

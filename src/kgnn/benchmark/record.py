@@ -52,7 +52,9 @@ class Record:
 
     def __post_init__(self) -> None:
         for name in ("result", "all_parameters"):  # as they come back from a file
-            object.__setattr__(self, name, json.loads(json.dumps(getattr(self, name))))
+            text = json.dumps(getattr(self, name))
+            # JSON has no name for a loss that ran away; others than Python could not read it.
+            object.__setattr__(self, name, json.loads(text, parse_constant=lambda _: None))
 
     @property
     def is_finished(self) -> bool:
