@@ -116,17 +116,19 @@ def _is_alive(pid):
 
 
 @pytest.mark.parametrize(
-    ("engine", "interrupt"),
+    ("engine", "interrupt", "sent"),
     [
-        ("here", os.killpg),  # as a terminal does it
-        ("processes", os.killpg),
-        ("processes", os.kill),  # the workers hear nothing of it
-        ("ray", os.killpg),
+        ("here", os.killpg, signal.SIGINT),  # as a terminal does it
+        ("processes", os.killpg, signal.SIGINT),
+        ("processes", os.kill, signal.SIGINT),  # the workers hear nothing of it
+        ("processes", os.kill, signal.SIGTERM),  # as a scheduler does it
+        ("ray", os.killpg, signal.SIGINT),
     ],
 )
 def test_ctrl_c_keeps_what_is_finished_and_leaves_nobody_behind(
     engine,
     interrupt,
+    sent,
     misbehaving,  # noqa: F811
     tmp_path,
 ):
@@ -145,7 +147,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nobody_behind(
     while not (sleeping := list(misbehaving.iterdir())):  # it has come to the second cell
         assert running.poll() is None, running.communicate()
         time.sleep(0.05)
-    interrupt(running.pid, signal.SIGINT)
+    interrupt(running.pid, sent)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130
     assert out == ""

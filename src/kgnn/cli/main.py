@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -75,6 +76,8 @@ def options(
 def main() -> None:
     """Run the command line; misuse exits with 2, failure with 1."""
     warnings.showwarning = _show_warning
+    # Who ends a job politely, as schedulers do, is heard like Ctrl-C: what is finished is kept.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except KgnnError as error:
