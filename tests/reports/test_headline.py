@@ -1,7 +1,7 @@
 import pytest
 
 from kgnn.reports.comparison import rank_methods
-from kgnn.reports.headline import headline, headline_table, standings
+from kgnn.reports.headline import about_parts, headline, headline_table, standings
 from kgnn.reports.results import Results
 from tests.reports.stores import records
 
@@ -133,3 +133,20 @@ def test_places_are_those_of_the_splits_that_all_have():
     assert standing.is_first
     assert standing.own.mean == 75.0
     assert rank_methods(Results(made), ["wl", "kgnn"], ["PROTEINS"]).ranks["kgnn"] == 1
+
+
+def test_parts_that_do_better_alone_are_named_with_the_difference():
+    means = {
+        "PROTEINS": {"kgnn": 73.2, "memnn-sup": 73.7, "kgnn-sep": 73.0},
+        "DD": {"kgnn": 77.0, "memnn-sup": 79.5, "kgnn-sep": 77.2},
+    }
+    parts = ["memnn-sup", "kgnn-sep", "kgnn"]
+    assert about_parts(results(means), parts, list(means)) == [
+        "Of its own parts, compared on 2 datasets, above it are MemNN-Sup on PROTEINS (+0.5) and "
+        "DD (+2.5); KGNN-Sep on DD (+0.2); 1 of these significantly."
+    ]
+    means["PROTEINS"]["memnn-sup"] = means["DD"]["memnn-sup"] = means["DD"]["kgnn-sep"] = 60.0
+    assert about_parts(results(means), parts, list(means)) == [
+        "None of its own parts is above it on 2 datasets."
+    ]
+    assert about_parts(results({"DD": {"kgnn": 77.0}}), ["kgnn"], ["DD"]) == []

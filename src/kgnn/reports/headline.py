@@ -94,6 +94,29 @@ def headline(
     return [sentence for sentence in sentences if sentence]
 
 
+def about_parts(
+    results: Results, parts: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
+) -> list[str]:
+    """Say which of KGNN's own parts, its ablations, do better without the rest of it, and where."""
+    found = complete(standings(results, parts, datasets, labels=labels))
+    found = [each for each in found if len(each.groups) > 1]
+    if not found:
+        return []
+    where: dict[str, list[str]] = {}
+    for each in found:
+        for group in each.above:
+            gap = signed(group.mean - each.own.mean)
+            where.setdefault(group.method, []).append(f"{dataset_title(each.dataset)} ({gap})")
+    over = f"on {_datasets(found)}" if len(found) > 1 else f"on {dataset_title(found[0].dataset)}"
+    if not where:
+        return [f"None of its own parts is above it {over}."]
+    words = [f"{method_title(m)} on {listed(where[m])}" for m in parts if m in where]
+    compared = [each.compared[g.method] for each in found for g in each.above]
+    significant = sum(each.verdict == "better" for each in compared)
+    tail = f"{significant} of these significantly" if significant else "none significantly"
+    return [f"Of its own parts, compared {over}, above it are {'; '.join(words)}; {tail}."]
+
+
 def complete(found: Sequence[Standing]) -> list[Standing]:
     """Return the datasets with records of all methods: only there does a place mean anything."""
     most = max((len(each.groups) for each in found), default=0)

@@ -14,14 +14,14 @@ from kgnn.reports.case_study import CAPTION, case_study
 from kgnn.reports.details import Details
 from kgnn.reports.figure_data import Figure
 from kgnn.reports.figures import all_figures
-from kgnn.reports.headline import headline, headline_table
+from kgnn.reports.headline import about_parts, headline, headline_table
 from kgnn.reports.html_tables import html_table
 from kgnn.reports.markup import Markup, element, escaped, joined, script_json
 from kgnn.reports.numbers import listed
 from kgnn.reports.palette import DARK, LIGHT, variables
 from kgnn.reports.paper import dataset_title
 from kgnn.reports.provenance import how_it_was_made, what_is_missing
-from kgnn.reports.report_tables import main_methods, report_tables, table_datasets
+from kgnn.reports.report_tables import ablations, main_methods, report_tables, table_datasets
 from kgnn.reports.results import Results
 from kgnn.reports.table_data import Table, TableCell
 from kgnn.reports.unfinished import unfinished_table
@@ -91,8 +91,9 @@ def _sections(records: Sequence[Record], results: Results, details: Details) -> 
 def _headline(results: Results, details: Details) -> Markup:
     methods, datasets = main_methods(results), table_datasets(results)
     table = headline_table(results, methods, datasets)
+    parts = about_parts(results, ablations(results), datasets)
     return joined(
-        _list(headline(results, methods, datasets)),
+        _list([*headline(results, methods, datasets), *parts]),
         None if table.is_empty else _table(table, details),
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kgnn.reports.headline import headline, headline_table
+from kgnn.reports.headline import about_parts, headline, headline_table
 from kgnn.reports.markdown import code, escape_markdown, table_markdown
 from kgnn.reports.provenance import how_it_was_made, what_is_missing
-from kgnn.reports.report_tables import main_methods, report_tables, table_datasets
+from kgnn.reports.report_tables import ablations, main_methods, report_tables, table_datasets
 from kgnn.reports.results import Results
 from kgnn.reports.table_data import Table
 
@@ -45,7 +45,8 @@ def readme_markdown(results: Results) -> str:
     """Return the short version: where KGNN stands, in sentences and a table."""
     methods, datasets = main_methods(results), table_datasets(results)
     table = headline_table(results, methods, datasets)
-    sentences = _bullets(headline(results, methods, datasets))
+    parts = about_parts(results, ablations(results), datasets)
+    sentences = _bullets([*headline(results, methods, datasets), *parts])
     return sentences if table.is_empty else f"{sentences}\n\n{table_markdown(table)}"
 
 
