@@ -240,13 +240,19 @@ def _as_chart(done: Labeling, method: str) -> str:
     return standalone(chart)
 
 
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _write(
     path: Path, columns: Iterable[str], rows: list[dict[str, Any]], everything: dict[str, Any]
 ) -> None:
     if path.suffix.lower() == ".json":
         _write_text(path, json.dumps(everything, indent=2, ensure_ascii=False) + "\n")
         return
-    cells = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    cells = [[_cell(value) for value in row.values()] for row in rows]
     _write_text(path, "".join(map(csv_line, [list(columns), *cells])))
 
 
