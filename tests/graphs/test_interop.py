@@ -13,6 +13,7 @@ from torch_geometric.data import Batch, Data
 
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
 from kgnn.graphs.interop import as_dataset, from_networkx, from_pyg, to_networkx, to_pyg
+from kgnn.graphs.smiles import from_smiles
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from tests.graphs.strategies import datasets
 
@@ -226,10 +227,16 @@ class TestAsDataset:
         for graphs in (to_networkx(dataset), to_pyg(dataset)):
             assert as_dataset(graphs).fingerprint == dataset.fingerprint
 
+    @pytest.mark.parametrize("kind", [list, tuple, np.array])
+    def test_smiles_are_molecules(self, kind):
+        found = as_dataset(kind(["CCO", "c1ccccc1"]))
+        assert found.fingerprint == from_smiles(["CCO", "c1ccccc1"]).fingerprint
+
     @pytest.mark.parametrize(
         ("graphs", "message"),
         [
-            ([nx.Graph(), 3], r"X\[1\] must be a Graph, a networkx graph or a PyG Data, got int"),
+            ([nx.Graph(), 3], r"X\[1\] must be a Graph, .* or a SMILES text, got int"),
+            (["CCO", nx.Graph()], r"X\[0\] is a SMILES text, but X\[1\] a networkx graph"),
             ([None], r"X\[0\] must be a Graph.*got NoneType\. Load graphs with kgnn\.load"),
             ([nx.Graph(), data()], r"X\[0\] is a networkx graph, but X\[1\] a PyG Data"),
             (np.zeros((3, 2)), r"X\[0\] must be a Graph.*got ndarray"),

@@ -1,13 +1,16 @@
 import networkx as nx
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
 
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.evaluation.metrics import brier_score
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods import base
+from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
 from kgnn.methods.wl import WL
 
@@ -43,6 +46,20 @@ def test_scikit_learn_can_drive_a_method():
     assert search.best_score_ == 1
 
 
+def test_scikit_learn_can_drive_kgnn_on_graphs_of_which_only_some_have_a_label():
+    graphs = cycles_and_trees(60)
+    labels = np.where(np.arange(60) % 4 < 2, graphs.targets, -1)
+    model = KGNN(epochs=5, rounds=1)
+    assert cross_val_score(model, graphs, labels, cv=3).mean() > 0.9
+    assert GridSearchCV(model, {"hops": [1, 2]}, cv=2).fit(graphs, labels).best_score_ > 0.9
+    assert Pipeline([("model", clone(model))]).fit(graphs, labels).score(graphs, labels) > 0.9
+
+
+def test_smiles_are_taken_as_they_are():
+    model = WL(**FAST).fit(["CCO", "CCCO", "CC(C)O", "CCN", "CCCN", "CC(C)N"], list("ooonnn"))
+    assert model.predict(["CCCCO", "CCCCN"]).tolist() == ["o", "n"]
+
+
 def test_mistakes_are_named():
     graphs = planted_motifs(10)
     with pytest.raises(GraphDataError, match="none of the 10 graphs has a label"):
@@ -69,8 +86,13 @@ def test_the_score_takes_labels_as_fit_does():
     graphs = cycles_and_trees(40)
     assert WL(**FAST).fit(graphs).score(graphs) == 1
     assert WL(**FAST).fit(graphs, graphs.targets).score(graphs, 1 - graphs.targets) == 0
-    with pytest.raises(GraphDataError, match="some are missing"):
-        WL(**FAST).fit(graphs).score(graphs, [-1] * 40)
+    half = np.where(np.arange(40) < 20, graphs.targets, -1)
+    half[:5] = 1 - half[:5]
+    model = WL(**FAST).fit(graphs, graphs.targets)
+    assert model.score(graphs, half) == 0.75  # of the twenty that have a label
+    assert model.score(graphs, half, np.repeat([0.0, 1.0], [5, 35])) == 1
+    with pytest.raises(GraphDataError, match="none of the 40 graphs has one"):
+        model.score(graphs, [-1] * 40)
 
 
 def test_no_graphs_to_predict_is_no_error():

@@ -12,6 +12,7 @@ from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.nx_graphs import from_networkx, to_networkx
 from kgnn.graphs.pyg_data import from_pyg, to_pyg
+from kgnn.graphs.smiles import from_smiles
 
 __all__ = ["NotGraphsError", "as_dataset", "from_networkx", "from_pyg", "to_networkx", "to_pyg"]
 
@@ -25,8 +26,9 @@ def as_dataset(graphs: Any) -> GraphDataset:
 
     Parameters
     ----------
-    graphs : GraphDataset, or iterable of Graph, of networkx.Graph or of torch_geometric.data.Data
-        A dataset is returned as it is.
+    graphs : GraphDataset, or iterable
+        Of `Graph`, of ``networkx.Graph``, of ``torch_geometric.data.Data``, or of SMILES. A dataset
+        is returned as it is.
 
     Examples
     --------
@@ -37,7 +39,7 @@ def as_dataset(graphs: Any) -> GraphDataset:
     """
     if isinstance(graphs, GraphDataset):
         return graphs
-    if _kind(graphs) is not None or isinstance(graphs, str) or not isinstance(graphs, Iterable):
+    if _kind(graphs) is not None or not isinstance(graphs, Iterable):
         raise NotGraphsError(
             f"X must be a list of graphs, got a single {type(graphs).__name__}. "
             "Load graphs with kgnn.load(…), or put the graph into a list."
@@ -47,7 +49,7 @@ def as_dataset(graphs: Any) -> GraphDataset:
     for row, kind in enumerate(kinds):
         if kind is None:
             raise NotGraphsError(
-                f"X[{row}] must be a Graph, a networkx graph or a PyG Data, "
+                f"X[{row}] must be a Graph, a networkx graph, a PyG Data or a SMILES text, "
                 f"got {type(listed[row]).__name__}. Load graphs with kgnn.load(…)."
             )
         if kind != kinds[0]:
@@ -67,7 +69,7 @@ def _kind(value: Any) -> str | None:
     pyg_data = sys.modules.get("torch_geometric.data")
     if pyg_data is not None and isinstance(value, pyg_data.Data):
         return "PyG Data"
-    return None
+    return "SMILES text" if isinstance(value, str) else None
 
 
 def _regrouped(graphs: list[Graph]) -> GraphDataset:
@@ -83,4 +85,5 @@ _CONVERTERS: dict[str | None, Any] = {
     "Graph": _regrouped,
     "networkx graph": from_networkx,
     "PyG Data": from_pyg,
+    "SMILES text": from_smiles,
 }

@@ -231,13 +231,22 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[best])
 
     def score(self, X: Graphs, y: ArrayLike | None = None, sample_weight: Any = None) -> float:
-        """Return the accuracy on graphs; ``y`` defaults to the dataset's targets, as in `fit`."""
+        """Return the accuracy on the graphs that have a label.
+
+        ``y`` defaults to the dataset's targets, as in `fit`, and may have −1 or None: so
+        `sklearn.model_selection.cross_val_score` works on graphs of which only some are labeled.
+        """
         graphs = as_dataset(X)
         labels = _labels_of(graphs, y)
-        if any(label is None for label in labels):
-            raise GraphDataError("a score needs the label of every graph; some are missing")
-        right = [a == b for a, b in zip(self.predict(graphs).tolist(), labels, strict=True)]
-        return float(np.average(right, weights=sample_weight))
+        known = np.flatnonzero([label is not None for label in labels])
+        if not len(known):
+            raise GraphDataError(
+                f"a score needs labels, and none of the {len(graphs)} graphs has one"
+            )
+        answers = self.predict(graphs[known]).tolist()
+        right = [a == b for a, b in zip(answers, labels[known], strict=True)]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right, weights=weights))
 
     def _fit_until_stopped(self, task: Task) -> None:
         """Fit; after Ctrl-C keep what has been learned, if it is enough to predict."""
