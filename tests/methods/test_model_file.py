@@ -191,6 +191,20 @@ def test_a_deep_nest_is_refused(saved):
         open_model(saved)
 
 
+def test_what_graphs_compute_of_themselves_is_neither_saved_nor_believed(model, tmp_path):
+    before = model.save(tmp_path / "before").stat().st_size
+    assert model.labeled_graphs_.degrees.sum() > 0  # computed once, and kept
+    file = model.save(tmp_path / "after")
+    assert file.stat().st_size == before
+
+    def claim(told):
+        told["model"]["labeled_graphs_"]["state"]["degrees"] = [1] * 240
+
+    changed(file, header=claim)
+    with pytest.raises(ModelFileError, match="computes degrees itself"):
+        open_model(file)
+
+
 @settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )

@@ -91,7 +91,8 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     held_out_ : HeldOut or None
         Probabilities of graphs whose labels were not trained on: of VAL, or by ``cross_fit``.
     sharpness_ : float
-        Calibrates the probabilities where ``cross_fit`` has shown that they are too bold or shy.
+        Calibrates the probabilities, where graphs that were held out show that they are too bold or
+        too shy.
     familiar_ : Familiar
         What the training graphs look like, so that others can be told from them.
     fitted_on_ : dict

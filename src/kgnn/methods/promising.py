@@ -24,7 +24,7 @@ _TINY = 1e-12  # probability, where a logarithm is needed
 
 
 class Promising:
-    """Adds calibration by cross-fitting and `predict_sets` to a classifier."""
+    """Adds calibration, on VAL or by cross-fitting, and `predict_sets` to a classifier."""
 
     classes_: NDArray[Any]
     held_out_: HeldOut | None
@@ -40,7 +40,7 @@ class Promising:
             self.held_out_ = HeldOut(self.predict_proba(graphs), targets)
         elif self.cross_fit > 1:
             self.held_out_ = cross_fitted(cast("GraphClassifier", self), task, self.cross_fit)
-        if task.validation is None and self.held_out_ is not None:
+        if self.held_out_ is not None:
             scores = np.log(np.maximum(self.held_out_.proba, _TINY))
             self.sharpness_ = calibrate(scores, self.held_out_.targets).sharpness
             self.held_out_ = replace(self.held_out_, proba=self._sharpened(self.held_out_.proba))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -196,6 +197,8 @@ class Decoder:
         cls = self._class(tree)
         if issubclass(cls, nn.Module):
             raise ValueError(f"'{tree['class']}' is a module")
+        if computed := [key for key in tree["state"] if _is_computed(cls, key)]:
+            raise ValueError(f"'{tree['class']}' computes {computed[0]} itself")
         value = cls.__new__(cls)
         vars(value).update({str(key): self.decode(each) for key, each in tree["state"].items()})
         return value
@@ -228,7 +231,13 @@ def _state_of(value: Any) -> dict[str, Any]:
     if isinstance(value, nn.Module):
         own = {k: v for k, v in vars(value).items() if not k.startswith("_") or k in _MODULE_PARTS}
         return {k: dict(v) if k in _MODULE_PARTS else v for k, v in own.items()}
-    return dict(value.saved_state() if hasattr(value, "saved_state") else vars(value))
+    state = value.saved_state() if hasattr(value, "saved_state") else vars(value)
+    return {key: each for key, each in state.items() if not _is_computed(type(value), key)}
+
+
+def _is_computed(cls: type, key: str) -> bool:
+    """Tell whether an attribute is computed from others and kept: nobody would check it."""
+    return isinstance(getattr(cls, key, None), cached_property)
 
 
 def _objects(values: list[Any]) -> np.ndarray:
