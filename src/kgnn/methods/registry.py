@@ -48,6 +48,7 @@ _ENTRIES = (
         "kernel",
         "Graphlet counts with a support vector machine",
         "Shervashidze et al., AISTATS 2009",
+        revision=2,
     ),
     Entry(
         "sp",
@@ -55,6 +56,7 @@ _ENTRIES = (
         "kernel",
         "Shortest paths between labeled nodes with a support vector machine",
         "Borgwardt & Kriegel, ICDM 2005",
+        revision=2,
     ),
     Entry(
         "wl",
@@ -62,6 +64,7 @@ _ENTRIES = (
         "kernel",
         "Weisfeiler-Lehman subtree features with a support vector machine",
         "Shervashidze et al., JMLR 2011",
+        revision=2,
     ),
     Entry(
         "dgk",
@@ -69,6 +72,7 @@ _ENTRIES = (
         "kernel",
         "Deep graph kernel: substructures match by their contexts",
         "Yanardag & Vishwanathan, KDD 2015",
+        revision=2,
     ),
     Entry(
         "sub2vec",
@@ -76,6 +80,7 @@ _ENTRIES = (
         "embedding",
         "Paragraph vectors of degrees along random walks",
         "Adhikari et al., PAKDD 2018",
+        revision=2,
     ),
     Entry(
         "graph2vec",
@@ -83,6 +88,7 @@ _ENTRIES = (
         "embedding",
         "Paragraph vectors of Weisfeiler-Lehman colors",
         "Narayanan et al., 2017",
+        revision=2,
     ),
     Entry(
         "entmin",
@@ -146,6 +152,7 @@ _ENTRIES = (
         "peer",
         "Degree profiles with a random forest (not in the paper)",
         "Cai & Wang, 2018",
+        revision=2,
     ),
     Entry(
         "kgnn",
