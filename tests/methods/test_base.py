@@ -6,6 +6,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 
+import kgnn
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.evaluation.metrics import brier_score
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
@@ -58,6 +59,18 @@ def test_scikit_learn_can_drive_kgnn_on_graphs_of_which_only_some_have_a_label()
 def test_smiles_are_taken_as_they_are():
     model = WL(**FAST).fit(["CCO", "CCCO", "CC(C)O", "CCN", "CCCN", "CC(C)N"], list("ooonnn"))
     assert model.predict(["CCCCO", "CCCCN"]).tolist() == ["o", "n"]
+
+
+def test_classes_can_be_called_by_name_after_the_fit(tmp_path):
+    graphs = cycles_and_trees(40)
+    model = WL(**FAST).fit(graphs, graphs.targets).name_classes(graphs.class_names)
+    assert model.predict(graphs[:4]).tolist() == [graph.target for graph in graphs[:4]]
+    assert model.labeled_graphs_[0].target == graphs[0].target
+    assert kgnn.open_model(model.save(tmp_path)).classes_.tolist() == list(graphs.class_names)
+    with pytest.raises(ParameterError, match="are no positions in"):
+        model.name_classes(graphs.class_names)  # they have names already
+    with pytest.raises(ParameterError, match="are no positions in"):
+        WL(**FAST).fit(graphs, graphs.targets).name_classes(["cycle"])
 
 
 def test_mistakes_are_named():

@@ -111,7 +111,7 @@ def test_a_dataset_without_some_methods_gives_no_places():
     means = {"PROTEINS": {"wl": 65, "sp": 79, "kgnn": 73}, "DD": {"wl": 65, "kgnn": 70}}
     sentences = told(means)
     assert sentences[0] == "KGNN is first of 3 methods on 0 of 1 dataset."
-    assert sentences[1] == "Some methods have no records on DD yet; these do not count here."
+    assert sentences[1] == "Some methods have no or few records on DD yet; these do not count here."
     table = headline_table(results(means), ("wl", "sp", "kgnn"), list(means))
     assert len(table.rows) == 1
 
@@ -133,6 +133,28 @@ def test_places_are_those_of_the_splits_that_all_have():
     assert standing.is_first
     assert standing.own.mean == 75.0
     assert rank_methods(Results(made), ["wl", "kgnn"], ["PROTEINS"]).ranks["kgnn"] == 1
+
+
+def test_one_method_with_one_split_does_not_leave_all_places_to_it():
+    easy = {"kgnn": 70.0, "sp": 69.0, "wl": 60.0, "gk": 68.0}
+    made = [
+        record
+        for method in easy
+        for dataset in ("PROTEINS", "DD")
+        for record in records(
+            [method],
+            [dataset],
+            range(1 if (method, dataset) == ("wl", "DD") else 5),
+            accuracy=lambda m, d, s: easy[m] + 12 * (s == 0) * (m == "sp"),
+        )
+    ]
+    methods = ["sp", "wl", "gk", "kgnn"]
+    sentences = headline(Results(made), methods, ["PROTEINS", "DD"])
+    assert "Some methods have no or few records on DD yet; these do not count here." in sentences
+    assert not any(sentence.startswith("On DD") for sentence in sentences)
+    assert rank_methods(Results(made), methods, ["PROTEINS", "DD"]).datasets == ("PROTEINS",)
+    only_dd = headline(Results(made), methods, ["DD"])
+    assert only_dd == ["Some methods have no or few records on DD yet; these do not count here."]
 
 
 def test_parts_that_do_better_alone_are_named_with_the_difference():

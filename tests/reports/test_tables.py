@@ -150,6 +150,14 @@ def test_a_split_of_twins_only_is_left_out():
     assert row[1].text.endswith("(n = 2)")
 
 
+def test_a_lucky_split_is_not_the_best_of_those_with_many():
+    made = records(["wl", "sp", "kgnn"], ["DD"], range(3), accuracy=lambda m, d, s: 70.0)
+    made += records(["gk"], ["DD"], [0], accuracy=lambda m, d, s: 90.0)
+    found = cells(accuracy_table(Results(made), ["wl", "sp", "gk", "kgnn"], ["DD"]), "DD")
+    assert found["gk"].text.startswith("90.0")
+    assert [m for m, cell in found.items() if cell.is_best] == ["wl", "sp", "kgnn"]
+
+
 def test_calibration_is_in_percent_and_lowest_is_best():
     made = records(["wl", "kgnn"], ["DD"], range(2))
     for each in made:

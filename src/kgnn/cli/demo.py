@@ -104,7 +104,7 @@ def _predictions(
 
 
 def _surest(predictions: list[dict[str, Any]]) -> int:
-    """Return which prediction has most to explain."""
+    """Return the place of the most confident prediction."""
     return max(range(len(predictions)), key=lambda at: float(predictions[at]["confidence"]))
 
 

@@ -174,6 +174,9 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     def name_classes(self, names: Sequence[str]) -> Self:
         """Call the classes by name from now on, where `fit` was given positions in ``names``."""
         check_is_fitted(self, "classes_")
+        if self.classes_.dtype.kind != "i" or not 0 <= max(self.classes_) < len(names):
+            classes = self.classes_.tolist()
+            raise ParameterError(f"The classes {classes} are no positions in {list(names)}.")
         self.classes_ = np.array(names)[self.classes_]
         called = self.classes_.tolist()
         self.labeled_graphs_ = replace(self.labeled_graphs_, class_names=tuple(called))

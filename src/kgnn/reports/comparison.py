@@ -9,7 +9,7 @@ from functools import cached_property
 
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.reports.results import Group, Results, on_common_splits
+from kgnn.reports.results import Group, Results, are_comparable, on_common_splits
 from kgnn.reports.significance import (
     Friedman,
     average_ranks,
@@ -115,7 +115,7 @@ class Ranking:
     methods : tuple of str
         Those that have any dataset, as they were listed.
     datasets : tuple of str
-        Those on which each of these methods has been run.
+        Those on which each of these methods has been run, on about as many splits.
     scores : tuple of tuple of float
         Mean accuracy, by dataset and method.
     """
@@ -158,7 +158,10 @@ def rank_methods(
     protocol: str = "fair",
     labels: float = 0.1,
 ) -> Ranking:
-    """Rank methods over the datasets that all of them have, by the splits that all have there."""
+    """Rank methods over the datasets that all of them have, by the splits that all have there.
+
+    Datasets on which these are few do not count, see `kgnn.reports.results.are_comparable`.
+    """
     found = {
         dataset: [
             group
@@ -169,6 +172,10 @@ def rank_methods(
     }
     run = {group.method for groups in found.values() for group in groups}
     there = tuple(method for method in methods if method in run)
-    shared = tuple(d for d, groups in found.items() if there and len(groups) == len(there))
+    shared = tuple(
+        dataset
+        for dataset, groups in found.items()
+        if there and len(groups) == len(there) and are_comparable(groups)
+    )
     scores = (tuple(group.mean for group in on_common_splits(found[d])) for d in shared)
     return Ranking(there, shared, tuple(scores))

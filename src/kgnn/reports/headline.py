@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kgnn.reports.comparison import ALPHA, REFERENCE, Comparison, compare, rank_methods
 from kgnn.reports.numbers import listed, mean_with_std, p_value, signed
 from kgnn.reports.paper import TABLE_2, dataset_title, method_title
-from kgnn.reports.results import Group, Results, on_common_splits
+from kgnn.reports.results import Group, Results, are_comparable, on_common_splits
 from kgnn.reports.table_data import Table, TableCell
 
 _NAME = method_title(REFERENCE)
@@ -29,12 +29,15 @@ class Standing:
     groups : tuple of Group
         All methods', best first.
     compared : dict of str to Comparison
+    is_even : bool
+        Whether all methods have about as many splits.
     """
 
     dataset: str
     own: Group
     groups: tuple[Group, ...]
     compared: dict[str, Comparison]
+    is_even: bool = True
 
     @property
     def first(self) -> list[Group]:
@@ -66,11 +69,12 @@ def standings(
         groups = [g for m in methods if (g := results.find(m, dataset, labels=labels))]
         own = results.find(REFERENCE, dataset, labels=labels)
         if own:
+            is_even = are_comparable(groups)
             others = [group for group in groups if group.method != REFERENCE]
             own, *others = on_common_splits([own, *others])
             in_order = sorted([own, *others], key=lambda group: -group.mean)
             compared = compare(results, methods, dataset, labels=labels)
-            found.append(Standing(dataset, own, tuple(in_order), compared))
+            found.append(Standing(dataset, own, tuple(in_order), compared, is_even))
     return found
 
 
@@ -82,6 +86,8 @@ def headline(
     if not there:
         return [f"There are no records of {_NAME} with {100 * labels:g} % of all graphs labeled."]
     found = complete(there)
+    if not found:
+        return [_left_out(there, found)]
     sentences = [
         _first(found),
         _left_out(there, found),
@@ -118,16 +124,16 @@ def about_parts(
 
 
 def complete(found: Sequence[Standing]) -> list[Standing]:
-    """Return the datasets with records of all methods: only there does a place mean anything."""
+    """Return the datasets that all methods have about as many splits of: others give no places."""
     most = max((len(each.groups) for each in found), default=0)
-    return [each for each in found if len(each.groups) == most]
+    return [each for each in found if len(each.groups) == most and each.is_even]
 
 
 def _left_out(there: list[Standing], found: list[Standing]) -> str:
     names = [dataset_title(each.dataset) for each in there if each not in found]
     if not names:
         return ""
-    return f"Some methods have no records on {listed(names)} yet; these do not count here."
+    return f"Some methods have no or few records on {listed(names)} yet; these do not count here."
 
 
 def headline_table(

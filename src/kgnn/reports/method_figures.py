@@ -26,9 +26,9 @@ def rank_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1
     chosen = {"Methods": main_methods(results), "KGNN and its parts": ablations(results)}
     for title, there in chosen.items():
         methods, datasets = covered(results, there, protocol, labels)
-        if len(methods) < _FEWEST_TO_RANK or len(datasets) < 2:
-            continue
         ranking = rank_methods(results, methods, datasets, protocol=protocol, labels=labels)
+        if len(ranking.methods) < _FEWEST_TO_RANK or len(ranking.datasets) < 2:
+            continue
         panels[title] = rank_diagram(
             title,
             [method_title(m) for m in ranking.methods],

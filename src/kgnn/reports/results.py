@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import median_low
 from typing import Any
 
 from scipy.stats import t as student_t
@@ -77,13 +78,26 @@ def on_common_splits(groups: Sequence[Group]) -> list[Group]:
 
     Where there is no such split, they are returned as they are.
     """
-    common = set.intersection(*(set(group.seeds) for group in groups)) if groups else set()
+    common = _common_seeds(groups)
     if not common:
         return list(groups)
     return [
         replace(group, records=tuple(r for r in group.records if r.cell.seed in common))
         for group in groups
     ]
+
+
+def are_comparable(groups: Sequence[Group]) -> bool:
+    """Tell whether the splits that all groups have are at least as many as half of them have.
+
+    Else one group with but a split or two would leave the places of all to the luck of these.
+    """
+    counts = [len(group.records) for group in groups]
+    return bool(counts) and len(_common_seeds(groups)) >= median_low(counts)
+
+
+def _common_seeds(groups: Sequence[Group]) -> set[int]:
+    return set.intersection(*(set(group.seeds) for group in groups)) if groups else set()
 
 
 class Results:

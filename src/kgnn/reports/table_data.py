@@ -84,16 +84,22 @@ def method_column(
     return [replace(cell(m, dataset), method=m, dataset=dataset) for m in methods]
 
 
-def with_best(column: list[TableCell], decimals: int, *, lowest: bool = False) -> list[TableCell]:
-    """Say which cells are best; those that are printed with the same number all are."""
-    means = [round(cell.mean, decimals) for cell in column if cell.mean is not None]
-    if not means:
-        return column
-    best = min(means) if lowest else max(means)
-    return [
-        replace(cell, is_best=cell.mean is not None and round(cell.mean, decimals) == best)
+def with_best(
+    column: list[TableCell], decimals: int, *, lowest: bool = False, fewest: int = 0
+) -> list[TableCell]:
+    """Say which cells are best; those that are printed with the same number all are.
+
+    Cells of fewer than ``fewest`` splits do not count.
+    """
+    means = [
+        None if cell.mean is None or cell.n < fewest else round(cell.mean, decimals)
         for cell in column
     ]
+    there = [mean for mean in means if mean is not None]
+    if not there:
+        return column
+    best = min(there) if lowest else max(there)
+    return [replace(cell, is_best=mean == best) for cell, mean in zip(column, means, strict=True)]
 
 
 def method_table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kgnn.evaluation.metrics import mean_and_std
@@ -66,7 +66,8 @@ def accuracy_table(
         )
 
     columns = [
-        (dataset_title(d), with_best(method_column(methods, d, cell), decimals=1)) for d in datasets
+        (dataset_title(d), with_best(method_column(methods, d, cell), 1, fewest=splits[d]))
+        for d in datasets
     ]
     ranking = rank_methods(results, methods, datasets, protocol=protocol, labels=labels)
     if ranking.ranks:
@@ -121,7 +122,8 @@ def without_twins_table(
         alone, test = _mean_of(groups, dataset, "without_twins"), _mean_of(groups, dataset, "test")
         if alone < test or (dataset in _FULL_OF_TWINS and not math.isnan(test)):
             heading = f"{dataset_title(dataset)} ({alone:.0f} of {test:.0f})"
-            column = with_best(method_column(methods, dataset, cell), decimals=1)
+            usual = _usual_splits(groups, dataset)
+            column = with_best(method_column(methods, dataset, cell), 1, fewest=usual)
             columns.append((heading, column))
     notes = (
         "Accuracy in percent on the test graphs that differ from all graphs of training and "
@@ -137,19 +139,13 @@ def calibration_table(
     """Build a table of how far the probabilities can be trusted."""
     groups = _groups(results, methods, datasets, "fair", labels)
 
-    def cell(method: str, dataset: str) -> TableCell:
-        errors = _values(groups, method, dataset, "calibration_error")
-        scores = _values(groups, method, dataset, "brier")
-        if not errors or not scores:
-            return TableCell()
+    def cell(errors: list[float], scores: list[float]) -> TableCell:
         mean, std = (100 * value for value in mean_and_std(errors))
         brier = mean_and_std(scores)[0]
         return TableCell(f"{mean:.1f}", f"{brier:.3f}", mean=mean, std=std, n=len(errors))
 
-    columns = [
-        (dataset_title(d), with_best(method_column(methods, d, cell), decimals=1, lowest=True))
-        for d in datasets
-    ]
+    names = "calibration_error", "brier"
+    columns = _columns(groups, methods, datasets, names, cell, marks_lowest=True)
     notes = (
         "Expected calibration error on TEST in percentage points (ten bins), mean over splits; 0 "
         "is best. Beside it, the Brier score, from 0 to 2; 0 is best. Test sets are small: even "
@@ -164,15 +160,11 @@ def label_sets_table(
     """Build a table of whether label sets keep their promise, and how large they are."""
     groups = _groups(results, methods, datasets, "fair", labels)
 
-    def cell(method: str, dataset: str) -> TableCell:
-        covered = _values(groups, method, dataset, "coverage")
-        sizes = _values(groups, method, dataset, "set_size")
-        if not covered or not sizes:
-            return TableCell()
+    def cell(covered: list[float], sizes: list[float]) -> TableCell:
         (mean, std), size = mean_and_std(covered), mean_and_std(sizes)[0]
         return TableCell(f"{mean:.1f}", f"{size:.2f}", mean=mean, std=std, n=len(covered))
 
-    columns = [(dataset_title(d), method_column(methods, d, cell)) for d in datasets]
+    columns = _columns(groups, methods, datasets, ("coverage", "set_size"), cell)
     notes = (
         "Percent of the TEST graphs whose true label is in the set that promises 90 %, mean over "
         "splits (split-conformal on VAL, which has also made the methods' choices). Beside it, "
@@ -188,11 +180,7 @@ def cost_table(
     """Build a table of time and memory."""
     groups = _groups(results, methods, datasets, "fair", labels)
 
-    def cell(method: str, dataset: str) -> TableCell:
-        seconds = _values(groups, method, dataset, "cpu_seconds")
-        if not seconds:
-            return TableCell()
-        memory = _values(groups, method, dataset, "peak_mib")
+    def cell(seconds: list[float], memory: list[float]) -> TableCell:
         middle = median(seconds)
         return TableCell(
             f"{middle:.1f}" if middle < 100 else f"{middle:,.0f}",
@@ -201,12 +189,35 @@ def cost_table(
             n=len(seconds),
         )
 
-    columns = [(dataset_title(d), method_column(methods, d, cell)) for d in datasets]
+    columns = _columns(groups, methods, datasets, ("cpu_seconds", "peak_mib"), cell)
     notes = (
         "CPU seconds to fit and predict once, on one thread: median over splits. Beside it, the "
         "most memory that any of these runs used, libraries included.",
     )
     return method_table("Cost", methods, columns, notes)
+
+
+def _columns(
+    groups: _Groups,
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    names: tuple[str, str],
+    cell: Callable[[list[float], list[float]], TableCell],
+    *,
+    marks_lowest: bool = False,
+) -> list[tuple[str, list[TableCell]]]:
+    """Return a column for each dataset, with cells of two numbers of each split."""
+
+    def own(method: str, dataset: str) -> TableCell:
+        first, second = (_values(groups, method, dataset, name) for name in names)
+        return cell(first, second) if first else TableCell()
+
+    columns = {dataset: method_column(methods, dataset, own) for dataset in datasets}
+    if marks_lowest:
+        for dataset, column in columns.items():
+            fewest = _usual_splits(groups, dataset)
+            columns[dataset] = with_best(column, 1, lowest=True, fewest=fewest)
+    return [(dataset_title(dataset), column) for dataset, column in columns.items()]
 
 
 def _groups(
