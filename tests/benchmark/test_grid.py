@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 
 from kgnn.benchmark.grid import FOLDERS, Grid, GridError, grid_names
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
+from kgnn.methods.kgnn import KGNN
 from tests.graphs.mutations import mutated
 
 VALUES = {"title": "a grid", "methods": ["wl", "gnn-sup"], "datasets": ["MUTAG", "PTC_MR"]}
@@ -50,6 +52,9 @@ def test_a_grid_is_the_product_of_what_it_lists():
             ParameterError,
             "'epochs' parameter of GNNSup must be .*, got -1",
         ),
+        ({"variants": []}, GridError, "'variants' must be a list of tables"),
+        ({"variants": {"hops": 1}}, GridError, "'variants' must be a list of tables"),
+        ({"variants": [{"depth": 1}]}, UnknownNameError, "no parameter of WL 'depth'"),
         ({"rule": [{"set": {"depth": 1}}]}, UnknownNameError, "no parameter of WL 'depth'"),
         ({"rule": [{"methods": ["wl"]}]}, GridError, "a rule has 'set'"),
         ({"rule": [{"methods": ["sp"], "set": {}}]}, UnknownNameError, "'sp'. .*gnn-sup, wl"),
@@ -98,6 +103,35 @@ def test_rules_set_parameters_of_their_cells_and_the_sweep_wins():
     assert widths.pop(("kgnn", "MUTAG")) == 16
     assert set(widths.values()) == {8}
     assert {cell.parameters["hops"] for cell in found} == {2}
+
+
+def test_variants_are_run_one_after_the_other():
+    found = cells(
+        methods=["kgnn"],
+        datasets=["MUTAG"],
+        splits=1,
+        variants=[{}, {"width": 8}, {"dimensions": "None", "coarse": []}],
+        sweep={"hops": [2, 3]},
+    )
+    assert [cell.parameters for cell in found] == [
+        {"hops": 2},
+        {},
+        {"width": 8, "hops": 2},
+        {"width": 8},
+        {"dimensions": None, "coarse": [], "hops": 2},
+        {"dimensions": None, "coarse": []},
+    ]
+
+
+def test_the_paper_s_choices_are_measured_one_by_one_and_together():
+    grid = Grid.load("choices")
+    found = [cell.parameters for cell in grid.cells({name: name for name in grid.datasets})]
+    ours = KGNN().get_params()
+    differences = {k: v for k, v in KGNN.paper().get_params().items() if v != ours[k]}
+    paper = json.loads(json.dumps(differences))  # as cells have them
+    assert paper in found
+    for name, value in paper.items():
+        assert {name: value} in found
 
 
 def test_a_part_of_a_grid_has_the_same_cells():

@@ -2,6 +2,7 @@ import json
 
 from kgnn.reports.details import Details
 from kgnn.reports.results import Results
+from kgnn.reports.table_data import TableCell
 from tests.reports.stores import records
 
 
@@ -20,9 +21,18 @@ def test_every_split_is_told_with_its_command():
 def test_positions_tell_protocols_apart():
     there = records(["kgnn"], ["DD"], [0]) + records(["kgnn"], ["DD"], [0], protocol="paper")
     details = Details(Results(there))
-    at = details.position("kgnn", "DD", "paper", 0.1)
+    at = details.position(TableCell(method="kgnn", dataset="DD"), "paper", 0.1)
     assert details.data()["groups"][at]["protocol"] == "paper"
-    assert details.position("wl", "DD", "fair", 0.1) is None
+    assert details.position(TableCell(method="wl", dataset="DD"), "fair", 0.1) is None
+
+
+def test_positions_tell_settings_apart():
+    there = records(["kgnn"], ["DD"], [0]) + records(["kgnn"], ["DD"], [0], parameters={"hops": 1})
+    details = Details(Results(there))
+    at = details.position(
+        TableCell(method="kgnn", dataset="DD", parameters={"hops": 1}), "fair", 0.1
+    )
+    assert details.data()["groups"][at]["parameters"] == {"hops": 1}
 
 
 def test_what_records_share_is_kept_once():

@@ -27,7 +27,7 @@ def test_text_is_printed_as_it_is(text, expected):
 
 
 def test_a_cell_shows_all_its_parts():
-    better = Comparison("wl", "kgnn", "DD", 5, 3.0, 0.001, 0.01)
+    better = Comparison("wl", "kgnn", "DD", 5, 3.0, p=0.001, holm_p=0.01)
     cell = TableCell("70.1 ± 1.0", "57.3", is_best=True, comparison=better)
     lines = table_latex(Table("t", ("method", "DD"), ((TableCell("WL"), cell),))).splitlines()
     assert (

@@ -28,7 +28,7 @@ def test_text_is_shown_as_it_is(text, expected):
 
 
 def test_a_cell_shows_all_its_parts():
-    worse = Comparison("wl", "kgnn", "DD", 5, -3.0, 0.001, 0.01)
+    worse = Comparison("wl", "kgnn", "DD", 5, -3.0, p=0.001, holm_p=0.01)
     rows = (
         (TableCell("WL"), TableCell("70.1 ± 1.0", "57.3 ± 1.2", comparison=worse)),
         (TableCell("KGNN"), TableCell("73.1 ± 1.0", is_best=True)),

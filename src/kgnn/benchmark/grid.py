@@ -11,7 +11,9 @@
     splits-of = { PROTEINS = 10 }         # where it differs
     cases = 0                             # graphs to keep that p gets wrong and q gets right
 
-    [sweep]                               # every combination of these parameters
+    variants = [{}, { width = 64 }]       # one after the other; "None" where TOML has no word
+
+    [sweep]                               # every combination of these parameters, in each variant
     hops = [1, 2, 3]
 
     [[rule]]                              # parameters for some of the cells
@@ -64,6 +66,7 @@ class Grid:
     splits : int
     splits_of : dict of str to int
     cases : int
+    variants : tuple of dict
     sweep : dict of str to list
     rules : tuple of dict
     """
@@ -77,6 +80,7 @@ class Grid:
     splits: int = 5
     splits_of: Mapping[str, int] = field(default_factory=dict)
     cases: int = 0
+    variants: tuple[Mapping[str, Any], ...] = ({},)
     sweep: Mapping[str, list[Any]] = field(default_factory=dict)
     rules: tuple[Mapping[str, Any], ...] = ()
 
@@ -189,15 +193,15 @@ class Grid:
                         yield cell
 
     def _parameters(self, dataset: str, method: str) -> Iterator[dict[str, Any]]:
-        """Yield the parameters of each combination of the sweep, after those of the rules."""
+        """Yield the parameters of each variant and combination of the sweep, after the rules'."""
         ruled: dict[str, Any] = {}
         for rule in self.rules:
             is_for_dataset = dataset in rule.get("datasets", [dataset])
             if is_for_dataset and method in rule.get("methods", [method]):
                 ruled |= rule["set"]
-        for chosen in product(*self.sweep.values()):
+        for variant, *chosen in product(self.variants, *self.sweep.values()):
             swept = dict(zip(self.sweep, chosen, strict=True))
-            yield {key: _tuple(value) for key, value in {**ruled, **swept}.items()}
+            yield {key: _value(value) for key, value in {**ruled, **variant, **swept}.items()}
 
 
 def _changed(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -214,6 +218,10 @@ def _is_names(value: Any) -> bool:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
 
 
 def _is_table_of(value: Any, holds: Callable[[Any], bool]) -> bool:
@@ -236,14 +244,12 @@ _KEYS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "splits": ("a number from 1", lambda value: _is_count(value) and value > 0),
     "splits-of": ("a table of numbers", lambda value: _is_table_of(value, _is_count)),
     "cases": ("a number from 0", _is_count),
+    "variants": ("a list of tables", lambda value: bool(value) and _is_tables(value)),
     "sweep": (
         "a table of lists",
         lambda value: _is_table_of(value, lambda each: isinstance(each, list)),
     ),
-    "rule": (
-        "tables, written [[rule]]",
-        lambda value: isinstance(value, list) and all(isinstance(each, dict) for each in value),
-    ),
+    "rule": ("tables, written [[rule]]", _is_tables),
 }
 
 
@@ -256,6 +262,11 @@ def _require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> Non
 def _tuple(value: Any) -> Any:
     """Turn a list of a file into what the fields of grids and methods hold."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def _value(value: Any) -> Any:
+    """Turn a value of a file into one of a parameter."""
+    return None if value == "None" else _tuple(value)
 
 
 def grid_names() -> list[str]:

@@ -37,6 +37,8 @@ class Comparison:
         Number of these splits.
     difference : float
         Mean accuracy of the method minus that of the reference, in percentage points.
+    error : float
+        Standard error of that mean; nan of a single split.
     p, holm_p : float
         Two-sided, of the corrected paired t-test; alone, and after Holm's correction for all the
         methods that were compared. nan where the splits do not allow a test.
@@ -47,6 +49,7 @@ class Comparison:
     dataset: str
     n: int
     difference: float
+    error: float = math.nan
     p: float = math.nan
     holm_p: float = math.nan
 
@@ -69,15 +72,21 @@ def compare(
 ) -> dict[str, Comparison]:
     """Compare methods with a reference on one dataset; those without common splits are left out."""
     theirs = results.find(reference, dataset, protocol=protocol, labels=labels)
-    found: dict[str, Comparison] = {}
-    for method in methods:
-        ours = results.find(method, dataset, protocol=protocol, labels=labels)
-        if theirs and ours and method != reference and _common(ours, theirs):
-            found[method] = _compare_pair(ours, theirs)
-    adjusted = holm([each.p for each in found.values()])
-    return {
-        m: replace(each, holm_p=p) for (m, each), p in zip(found.items(), adjusted, strict=True)
-    }
+    ours = [
+        group
+        for method in methods
+        if method != reference
+        and (group := results.find(method, dataset, protocol=protocol, labels=labels))
+    ]
+    found = compare_groups(ours, theirs) if theirs else []
+    return {each.method: each for each in found if each}
+
+
+def compare_groups(ours: Sequence[Group], theirs: Group) -> list[Comparison | None]:
+    """Compare groups with another one, on the same dataset; None where no split is common."""
+    found = [_compare_pair(group, theirs) if _common(group, theirs) else None for group in ours]
+    adjusted = iter(holm([each.p for each in found if each]))
+    return [each and replace(each, holm_p=next(adjusted)) for each in found]
 
 
 def _compare_pair(ours: Group, theirs: Group) -> Comparison:
@@ -93,7 +102,9 @@ def _compare_pair(ours: Group, theirs: Group) -> Comparison:
         n_train = _mean(a.result["labeled"] + a.result["unlabeled"] for a, _ in pairs)
         n_test = _mean(a.result["test"] for a, _ in pairs)
         p = corrected_paired_t_test(differences, n_train, n_test)
-    return Comparison(ours.method, theirs.method, ours.dataset, len(pairs), _mean(differences), p=p)
+    mean, std = mean_and_std(differences)
+    error = std / math.sqrt(len(pairs)) if len(pairs) > 1 else math.nan
+    return Comparison(ours.method, theirs.method, ours.dataset, len(pairs), mean, error, p)
 
 
 def _common(ours: Group, theirs: Group) -> list[tuple[Record, Record]]:

@@ -8,6 +8,7 @@ from typing import Any
 from kgnn.benchmark.record import Record
 from kgnn.reports.paper import dataset_title, method_title
 from kgnn.reports.results import Group, Results
+from kgnn.reports.table_data import TableCell
 
 _NUMBERS = ("accuracy", "validation_accuracy", "accuracy_without_twins", "cpu_seconds", "peak_mib")
 _SIZES = ("labeled", "unlabeled", "validation", "test")
@@ -26,9 +27,15 @@ class Details:
         self._positions = {id(group): i for i, group in enumerate(results.groups)}
         self._shared: dict[str, int] = {}
 
-    def position(self, method: str, dataset: str, protocol: str, labels: float) -> int | None:
-        """Return where the data has a group on these terms, with all parameters as usual."""
-        group = self._results.find(method, dataset, protocol=protocol, labels=labels)
+    def position(self, cell: TableCell, protocol: str, labels: float) -> int | None:
+        """Return where the data has the group that a cell of a table is about, on these terms."""
+        group = self._results.find(
+            cell.method,
+            cell.dataset,
+            protocol=protocol,
+            labels=labels,
+            parameters=cell.parameters,
+        )
         return self._positions[id(group)] if group else None
 
     def data(self) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def _table(table: Table, details: Details) -> Markup:
     protocol = "paper" if table.title == _OF_PAPER_PROTOCOL else "fair"
 
     def position(cell: TableCell) -> int | None:
-        return details.position(cell.method, cell.dataset, protocol, _LABELS)
+        return details.position(cell, protocol, _LABELS)
 
     return html_table(table, position)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kgnn.reports.choices_table import choices_table
 from kgnn.reports.comparison_table import comparison_table
 from kgnn.reports.paper import TABLE_2, TABLE_3
 from kgnn.reports.results import Results
@@ -48,5 +49,6 @@ def report_tables(results: Results) -> list[Table]:
         calibration_table(results, every, datasets),
         label_sets_table(results, every, datasets),
         cost_table(results, every, datasets),
+        choices_table(results),
     ]
     return [table for table in tables if not table.is_empty]

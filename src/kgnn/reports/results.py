@@ -138,7 +138,7 @@ class Results:
         *,
         protocol: str = "fair",
         labels: float = 0.1,
-        parameters: dict[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Group | None:
         """Return the group on these terms, if there is one."""
         wanted = (method, dataset, protocol, labels, parameters or {})

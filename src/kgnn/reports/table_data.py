@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kgnn.reports.comparison import Comparison
 from kgnn.reports.paper import Printed, method_title
@@ -23,6 +24,8 @@ class TableCell:
         Whether nothing in the column is better, as printed.
     method, dataset : str
         What it is about, where it is about one.
+    parameters : dict
+        Of the method, where they are not the defaults.
     mean, std, interval : float or None
         The numbers behind the text; ``interval`` is half the width of the 95 % interval.
     n : int
@@ -38,6 +41,7 @@ class TableCell:
     is_best: bool = False
     method: str = ""
     dataset: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     mean: float | None = None
     std: float | None = None
     interval: float | None = None
