@@ -6,7 +6,14 @@ import os
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# The same examples on every machine, however slow: what fails here fails everywhere. For new
+# examples, --hypothesis-profile=explore.
+hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("explore", deadline=None)
+hypothesis.settings.load_profile("steady")
 
 # Before anything loads numpy or torch: tests run side by side, on one thread each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
