@@ -27,6 +27,18 @@ def test_without_vectors_it_is_the_base_kernel_bit_for_bit(base):
     assert (gram(plain) == gram(BASES[base].fit_transform(GRAPHS))).all()
 
 
+def test_new_graphs_are_as_long_as_all_that_they_have():
+    known, new = GRAPHS[:6], random_graphs(8, n_nodes=12, n_node_labels=2)
+    kernel = DeepKernel(embedding=None, normalize="graph").fit(known)
+    base = WeisfeilerLehman(2, normalize="graph").fit(known)
+    found = gram(kernel.transform(new), kernel.transform(known))
+    np.testing.assert_allclose(found, base.gram(new, known), atol=1e-12)
+    soft = DeepKernel(dimensions=4, normalize="graph").fit(known)
+    lengths = np.sqrt((soft.transform(new) ** 2).sum(axis=1))
+    assert lengths.max() < 0.99
+    np.testing.assert_allclose((soft.transform(known) ** 2).sum(axis=1), 1)
+
+
 @pytest.mark.parametrize("embedding", ["ppmi", "word2vec"])
 @pytest.mark.parametrize("base", BASES)
 def test_kernels_are_sound(base, embedding):

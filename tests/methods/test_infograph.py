@@ -94,14 +94,27 @@ def test_phi_begins_and_drops_out_as_without_psi():
     assert not torch.equal(both.psi[1].inner.weight, both.phi.layers[1].inner.weight)
 
 
-def test_the_seed_reaches_psi():
-    weights = []
+def test_every_training_begins_with_a_psi_of_its_own():
+    network, weights = InfoGraph(**FAST)._gnn(Task(GRAPHS[:40], LABELS, 2, None, 0)), []
     for seed in (0, 0, 1):
-        task = Task(GRAPHS[:40], LABELS, 2, None, seed)
-        network = InfoGraph(**FAST)._gnn(task)
-        weights.append(network._build(None).psi[0].inner.weight)
+        with seeded_torch(seed):
+            weights.append(network._build(None).psi[0].inner.weight)
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
+
+
+def test_members_of_a_committee_have_encoders_of_their_own():
+    members = fitted(committee=2, learning_rate=0.0).committee_.members
+    one, other = (member.module.psi[0].inner.weight for member in members)
+    assert not torch.equal(one, other)
+
+
+def test_psi_learns_its_task_in_full_however_little_phi_is_tied_to_it():
+    weak, strong = (fitted(epochs=1, weight=weight).history_.parts for weight in (0.01, 1.0))
+    assert weak["infomax"][0] == pytest.approx(strong["infomax"][0], rel=1e-3)
+    assert abs(strong["tie"][0]) > 20 * abs(weak["tie"][0])
+    alone = [fitted(epochs=1, weight=w, separate_encoder=False).history_.parts for w in (0.01, 1.0)]
+    assert abs(alone[1]["infomax"][0]) > 50 * abs(alone[0]["infomax"][0])
 
 
 def test_phi_alone_predicts():

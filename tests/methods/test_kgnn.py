@@ -116,6 +116,15 @@ def test_predictions_of_both_lie_between_those_of_each():
     assert (proba["both"].argmax(1) == proba["gnn"].argmax(1))[agreed].all()
 
 
+@pytest.mark.parametrize("who", ["gnn", "memory", "both"])
+def test_whoever_predicts_says_the_same_by_itself(who):
+    test = GRAPHS[SPLIT.test]
+    model = fitted(KGNN, rounds=1, predict_with=who)
+    each = model.predict_proba_each(test)
+    assert set(each) == {"gnn", "memory", "both"}
+    np.testing.assert_array_equal(each[who], model.predict_proba(test))
+
+
 def test_val_chooses_how_features_are_scaled():
     graphs = planted_motifs(60)
     validation = (graphs[40:], graphs.targets[40:])

@@ -428,6 +428,14 @@ def test_masked_nodes_are_zeros_where_all_nodes_are_alike():
     assert view.masked.reshape(3, 10).sum(axis=1).tolist() == [2, 2, 2]
 
 
+def test_a_graph_of_equal_nodes_is_masked_whatever_is_beside_it():
+    graphs = pack("two", [2, 3], [0], [1], node_labels=list("AABAB"))
+    view = View(graphs, np.array([True, False, True, False, False]))
+    features = view_batch(view, NodeFeatures.of(graphs)).features
+    torch.testing.assert_close(features[:2], torch.tensor([[0.0, 0.0], [1.0, 0.0]]))
+    torch.testing.assert_close(features[2], torch.tensor([1 / 3, 2 / 3]))
+
+
 @pytest.mark.parametrize("n_node_labels", [0, 3])
 def test_masking_reaches_the_network(n_node_labels):
     graphs = random_graphs(8, n_node_labels=n_node_labels)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from kgnn.training.cotraining import Rounds, combine, cotrain
 from kgnn.training.loop import History
@@ -29,6 +30,9 @@ class Scripted:
         self.taught.append(examples)
         self.warm.append(warm_start)
         self.fitted = Fitted(None, History(), memory=np.array([len(self.taught) - 1]))
+
+    def annotate(self, rows):
+        return softmax(self.logits(rows), axis=1)
 
     def logits(self, prepared, fitted=None):
         table = self.on_validation if isinstance(prepared, str) else self.beliefs
@@ -110,6 +114,18 @@ def test_val_keeps_the_best_round_and_patience_ends_it():
     assert course.termination_condition == "patience"
     assert course.rounds[1].accuracy == {"gnn": 1.0, "both": 1.0}
     assert len(course.rounds) == 4
+
+
+def test_rounds_are_judged_by_whoever_predicts():
+    truth, select = np.array([0, 1]), lambda proba, k: [most_confident(each, k) for each in proba]
+    good, bad = two(0.9, 0.1), two(0.6, 0.6)
+    beliefs = [two(0.9, 0.8, 0.7, 0.6)] * 3
+    best = {}
+    for judge in ("gnn", "memory"):
+        networks = [Scripted("gnn", beliefs, [bad, good]), Scripted("memory", beliefs, [good, bad])]
+        plan = Rounds(1, 0.2, 2, 1.0, average=False, judge=judge)
+        best[judge] = run(networks, select, plan, (None, truth)).best_round
+    assert best == {"gnn": 1, "memory": 0}
 
 
 def test_all_rounds_together_predict_the_mean_of_their_log_probabilities():

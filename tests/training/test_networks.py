@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 
 from kgnn.graphs.toy import planted_motifs, random_graphs
 from kgnn.kernels.projection import Projection
@@ -101,3 +102,23 @@ def test_another_seed_gives_other_weights_and_a_warm_start_goes_on():
         moved = torch.nn.utils.parameters_to_vector(warm.module.parameters()) - third
         assert 0 < moved.norm() < (first - second).norm() * 2
         assert (torch.nn.utils.parameters_to_vector(again.module.parameters()) == third).all()
+
+
+def test_no_graph_is_reminded_of_itself_when_it_is_annotated():
+    gnn, memory = both_networks()
+    taught, others = np.arange(8), np.arange(8, 30)
+    targets = one_hot(np.maximum(GRAPHS.targets, 0), 2)
+    for network in (gnn, memory):
+        network.fit(Examples(taught, targets), None, seed=0)
+        seen = softmax(network.logits(network.part(others)), axis=1)
+        np.testing.assert_allclose(network.annotate(others), seen)
+    wrong = targets.flip(1)
+    known = softmax(memory.logits(memory.part(taught)), axis=1)
+    without = memory.annotate(taught)
+    assert (np.abs(known - without) > 1e-3).any()
+    # What the memory says of a graph itself does not count; what it says of the others does.
+    fitted = memory.fitted
+    for row in taught[:3]:
+        fitted.memory_targets[row] = wrong[row]
+        np.testing.assert_array_equal(memory.annotate(taught)[row], without[row])
+        fitted.memory_targets[row] = targets[row]

@@ -50,7 +50,7 @@ class DeepKernel(TransformerMixin, BaseEstimator):
     counts : {"raw", "log", "sqrt", "binary"}
         What becomes of a count.
     normalize : {None, "graph"}
-        Whether rows are scaled to length 1.
+        Whether rows are scaled to length 1, substructures that `fit` has not seen included.
     seed : int
 
     Attributes
@@ -104,13 +104,17 @@ class DeepKernel(TransformerMixin, BaseEstimator):
     def transform(self, graphs: GraphDataset) -> sparse.csr_array:
         """Return features: coordinates of what has a vector, then counts of what has none."""
         check_is_fitted(self, "base_")
-        counts = self.base_.transform(as_dataset(graphs))
+        counts, squares = self.base_.transform_with_lengths(as_dataset(graphs))
         if self.embedding is None:
             features = counts
         else:
             soft = sparse.csr_array(counts[:, self.with_vector_] @ self.vectors_)
             features = sparse.csr_array(sparse.hstack([soft, counts[:, ~self.with_vector_]]))
-        return _to_unit_length(features) if self.normalize == "graph" else features
+        if self.normalize is None:
+            return features
+        # What `fit` has not seen matches nothing here, but it is a part of the graph.
+        unseen = np.maximum(0.0, squares - _squares(counts))
+        return _scaled(features, np.sqrt(_squares(features) + unseen))
 
     def _fit(self, graphs: GraphDataset) -> None:
         self._validate()
@@ -150,7 +154,10 @@ def _unit_rows(vectors: Floats) -> Floats:
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
 
 
-def _to_unit_length(features: sparse.csr_array) -> sparse.csr_array:
-    lengths = np.sqrt(np.asarray((features * features).sum(axis=1)))
+def _squares(features: sparse.csr_array) -> Floats:
+    return np.asarray((features * features).sum(axis=1))
+
+
+def _scaled(features: sparse.csr_array, lengths: Floats) -> sparse.csr_array:
     inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return sparse.csr_array(sparse.diags_array(inverse) @ features)

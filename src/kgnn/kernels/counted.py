@@ -81,6 +81,18 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "vocabulary_")
         return self._matrix(self._counted(as_dataset(graphs)))
 
+    def transform_with_lengths(self, graphs: GraphDataset) -> tuple[sparse.csr_array, Floats]:
+        """Return features, and the squared length of each row with what is not in the vocabulary.
+
+        Of features as they are, not normalized.
+        """
+        check_is_fitted(self, "vocabulary_")
+        counted = self._counted(as_dataset(graphs))
+        squares = COUNTS[self.counts](counted.matrix.data).astype(np.float64) ** 2
+        row = np.repeat(np.arange(counted.matrix.shape[0]), np.diff(counted.matrix.indptr))
+        lengths = np.bincount(row, weights=squares, minlength=counted.matrix.shape[0])
+        return self._matrix(counted), lengths.astype(np.float64)  # of nothing: integers
+
     def gram(self, graphs: GraphDataset, others: GraphDataset | None = None) -> Floats:
         """Return kernel values between graphs, over what is in the vocabulary."""
         features = self.transform(graphs)

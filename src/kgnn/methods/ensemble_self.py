@@ -16,7 +16,8 @@ from kgnn.training.networks import Network
 class EnsembleSelf(GNNSelf):
     """Self-training of one model on the vectors of p_θ and q_φ side by side.
 
-    See `KGNN` for the parameters.
+    See `KGNN` for the parameters. As one model, both parts learn at ``learning_rate``, and one
+    classifier reads them both, so that ``memory_labels`` has no say.
 
     References
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from kgnn.graphs.graph import GraphDataset
@@ -34,7 +35,7 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
     Parameters
     ----------
     tie : float
-        Weight of the tie against what ψ is asked. With 0 nothing of ψ would reach φ, and
+        Weight of the tie, beside ``weight``. With 0 nothing of ψ would reach φ, and
         unlabeled graphs are left out, as with a ``weight`` of 0.
     separate_encoder : bool
         Without it there is no ψ and no tie: φ is taught both, ψ's task with ``weight``.
@@ -59,7 +60,7 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
     separate_encoder: bool = True
 
     def _term(self, task: Task) -> Term:
-        return _MutualInformation(self.tie)
+        return _MutualInformation(self.tie, self.separate_encoder)
 
     def _weights(self) -> tuple[float, ...]:
         return (0.0,) if self.separate_encoder and not self.tie else super()._weights()
@@ -91,7 +92,7 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
             phi = build(n_features)
             assert isinstance(phi, GIN)
             # A seed of its own: φ begins and drops out as it does without ψ.
-            with seeded_torch(task.seed, "infomax"):
+            with seeded_torch(torch.initial_seed(), "infomax"):
                 return self._infomax(phi, n_features, self.separate_encoder)
 
         # Without a weight there is nothing for ψ to learn.
@@ -112,8 +113,10 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
 class _MutualInformation(Term):
     name = "infomax"
 
-    def __init__(self, tie: float) -> None:
+    def __init__(self, tie: float, separate: bool) -> None:
         self.tie = tie
+        # ψ learns its task in full from the beginning, however little φ is tied to it.
+        self.aside = (self.name,) if separate else ()
 
     def __call__(self, step: Step) -> dict[str, Tensor]:
         module = step.module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -178,6 +179,7 @@ class KGNN(NeuralClassifier):
                 self.soft,
                 self.warm_start,
                 self.average_rounds,
+                self.predict_with,
             ),
             task.seed,
         )
@@ -249,12 +251,16 @@ class KGNN(NeuralClassifier):
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
         each = self._each(graphs)
-        return each.get(self.predict_with, each["both"])  # an ablation may have one network only
+        return each[self._predicting(each)]
+
+    def _predicting(self, each: Mapping[str, Floats]) -> str:
+        """Return whose predictions count; an ablation may have one network only."""
+        return self.predict_with if self.predict_with in each else "both"
 
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
         """Return the probabilities of each network (``gnn``, ``memory``) and of ``both``."""
         each = self._each(as_dataset(X))
-        return {**each, "both": self._sharpened(each["both"])}
+        return {**each, self._predicting(each): self._sharpened(each[self._predicting(each)])}
 
     def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
         logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])
@@ -298,8 +304,6 @@ class KGNN(NeuralClassifier):
     def _proba_of_each(self, graphs: GraphDataset) -> dict[str, Floats]:
         if len(self.classes_) == 1:
             return super()._proba_of_each(graphs)
-        each = self._each(graphs)
-        own = self._sharpened(each.get(self.predict_with, each["both"]))
-        if len(self.networks_) == 1:
-            return {PREDICTION: own}
-        return {PREDICTION: own, **each, "both": self._sharpened(each["both"])}
+        each = self.predict_proba_each(graphs)
+        own = each[self._predicting(each)]
+        return {PREDICTION: own} if len(self.networks_) == 1 else {PREDICTION: own, **each}

@@ -72,7 +72,7 @@ _ENTRIES = (
         "kernel",
         "Deep graph kernel: substructures match by their contexts",
         "Yanardag & Vishwanathan, KDD 2015",
-        revision=2,
+        revision=3,
     ),
     Entry(
         "sub2vec",

@@ -43,8 +43,8 @@ class View:
 def view_batch(view: View, node_features: NodeFeatures) -> GraphBatch:
     """Turn a view into one batch, node by node, with the features of masked nodes replaced.
 
-    A masked node has the mean vector of its graph's nodes. Where all nodes of the view have the
-    same vector, the mean would hide nothing, and a masked node has zeros.
+    A masked node has the mean vector of its graph's nodes. Where all of these have the same vector,
+    the mean would hide nothing, and a masked node has zeros.
 
     Examples
     --------
@@ -61,13 +61,14 @@ def view_batch(view: View, node_features: NodeFeatures) -> GraphBatch:
 
 
 def _masked(features: Tensor, view: View) -> Tensor:
-    masked = torch.tensor(view.masked)
-    if bool((features == features[0]).all()):
-        return features.masked_fill(masked[:, None], 0)
     graphs = view.graphs
     sizes = torch.tensor(np.maximum(1, graphs.graph_sizes), dtype=features.dtype)
     means = batch_of(graphs, features).pool(features, 0) / sizes[:, None]
-    return features.index_put((masked,), means[torch.from_numpy(graphs.node_graphs[view.masked])])
+    first = features[torch.from_numpy(graphs.node_offsets[:-1][graphs.node_graphs])]
+    differs = (features != first).any(dim=1).numpy()
+    means[np.bincount(graphs.node_graphs[differs], minlength=len(graphs)) == 0] = 0
+    own = torch.from_numpy(graphs.node_graphs[view.masked])
+    return features.index_put((torch.tensor(view.masked),), means[own])
 
 
 def with_nodes(graphs: GraphDataset, kept: Mask) -> GraphDataset:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 
 from kgnn.graphs.graph import Floats, Ints
 from kgnn.progress import track
@@ -52,6 +52,8 @@ class Rounds:
         Go on from the last round's weights rather than from new ones.
     average : bool
         Predict with all rounds rather than with the best one.
+    judge : str
+        Whose likelihood on VAL tells rounds apart: a network's, or that of ``both``.
     """
 
     rounds: int
@@ -61,6 +63,7 @@ class Rounds:
     soft: bool = False
     warm_start: bool = False
     average: bool = True
+    judge: str = "both"
 
 
 @dataclass
@@ -77,7 +80,7 @@ class Round:
     accuracy : dict of str to float
         On VAL, of each network and of ``both``; empty without VAL.
     log_likelihood : float
-        Calibrated, on VAL, of all networks together.
+        Calibrated, on VAL, of all networks together, or of the one that is the judge.
     fitted : list of Fitted
         The networks as this round left them.
     """
@@ -166,13 +169,13 @@ def cotrain(
                 )
             taught = [Selection(unlabeled[s.rows], s.targets) for s in selections]
             course.rounds.append(Round(taught, [network.fitted for network in networks], agreement))
-            _judge(course, networks, judged)
+            _judge(course, networks, judged, plan.judge)
             if number == plan.rounds:
                 break
             if ending := _ending(course, plan, len(unlabeled), judged is not None):
                 course.termination_condition = ending
                 break
-            proba = [softmax(n.logits(n.part(unlabeled)), axis=1) for n in networks]
+            proba = [network.annotate(unlabeled) for network in networks]
             k = math.ceil(min(1.0, plan.growth * (number + 1)) * len(unlabeled))
             chosen = select(proba, k)
             if all(_same(a, b) for a, b in zip(chosen, selections, strict=True)):
@@ -227,7 +230,10 @@ def _examples(
 
 
 def _judge(
-    course: CoTraining, networks: Sequence[Network], judged: list[tuple[Any, Ints]] | None
+    course: CoTraining,
+    networks: Sequence[Network],
+    judged: list[tuple[Any, Ints]] | None,
+    judge: str,
 ) -> None:
     """Write down how good the newest round is on VAL, and whether it is the best so far."""
     current = course.rounds[-1]
@@ -236,10 +242,11 @@ def _judge(
         return
     targets = judged[0][1]
     logits = [network.logits(data) for network, (data, _) in zip(networks, judged, strict=True)]
-    both = combine(logits)
-    for name, each in [*zip((n.name for n in networks), logits, strict=True), ("both", both)]:
-        current.accuracy[name] = float((each.argmax(axis=1) == targets).mean())
-    current.log_likelihood = calibrate(both, targets).log_likelihood
+    each = dict(zip((n.name for n in networks), logits, strict=True))
+    each["both"] = combine(logits)
+    current.accuracy = {n: float((own.argmax(axis=1) == targets).mean()) for n, own in each.items()}
+    # An ablation may have one network only.
+    current.log_likelihood = calibrate(each.get(judge, each["both"]), targets).log_likelihood
     course.best_round = int(np.argmax([each.log_likelihood for each in course.rounds]))
     _logger.info("round %d on VAL: %s", len(course.rounds) - 1, current.accuracy)
 

@@ -76,7 +76,9 @@ class GraphNetwork(Network):
         logits: Tensor = module(self.pool[rows])
         return logits
 
-    def _on_all(self, module: nn.Module, prepared: Batches, fitted: Fitted) -> Tensor:
+    def _on_all(
+        self, module: nn.Module, prepared: Batches, fitted: Fitted, own: Tensor | None = None
+    ) -> Tensor:
         return torch.cat([module(prepared[rows]) for rows in passes(prepared)])
 
 

@@ -73,16 +73,14 @@ class JointNetwork(Network):
         )
         return logits
 
-    def _on_all(self, module: nn.Module, prepared: Prepared, fitted: Fitted) -> Tensor:
-        memory = self.memory.part(fitted.memory)
-        return torch.cat(
-            [
-                module(
-                    prepared.batches[rows],
-                    prepared.features[torch.from_numpy(np.ascontiguousarray(rows))],
-                    memory,
-                    fitted.memory_targets,
-                )
-                for rows in passes(prepared.batches)
-            ]
-        )
+    def _on_all(
+        self, module: nn.Module, prepared: Prepared, fitted: Fitted, own: Tensor | None = None
+    ) -> Tensor:
+        memory, targets = self.memory.part(fitted.memory), fitted.memory_targets
+        logits = []
+        for rows in passes(prepared.batches):
+            part = torch.from_numpy(np.ascontiguousarray(rows))
+            slots = None if own is None else own[part]
+            features = prepared.features[part]
+            logits.append(module(prepared.batches[rows], features, memory, targets, slots))
+        return torch.cat(logits)

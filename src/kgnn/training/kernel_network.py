@@ -85,11 +85,15 @@ class KernelNetwork(Network):
         logits: Tensor = module(self.part(rows), memory, fitted.memory_targets, own)
         return logits
 
-    def _on_all(self, module: nn.Module, prepared: Rows, fitted: Fitted) -> Tensor:
-        memory = self.part(fitted.memory)
+    def _on_all(
+        self, module: nn.Module, prepared: Rows, fitted: Fitted, own: Tensor | None = None
+    ) -> Tensor:
+        memory, targets = self.part(fitted.memory), fitted.memory_targets
         size = max(1, _ATTENTION_PER_PASS // max(1, len(memory)))
         parts = torch.arange(len(prepared)).split(size)
-        return torch.cat([module(prepared[p], memory, fitted.memory_targets) for p in parts])
+        return torch.cat(
+            [module(prepared[p], memory, targets, None if own is None else own[p]) for p in parts]
+        )
 
     @torch.no_grad()
     def attention(self, prepared: Rows, fitted: Fitted | None = None) -> Floats:

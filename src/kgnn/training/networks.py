@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.special import softmax
 from torch import Tensor, nn
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -110,8 +111,13 @@ class Network(ABC):
         """Return logits of rows of the pool while training."""
 
     @abstractmethod
-    def _on_all(self, module: nn.Module, prepared: Any, fitted: Fitted) -> Tensor:
-        """Return logits of prepared graphs."""
+    def _on_all(
+        self, module: nn.Module, prepared: Any, fitted: Fitted, own: Tensor | None = None
+    ) -> Tensor:
+        """Return logits of prepared graphs.
+
+        ``own`` has the place in the memory that holds each graph itself, −1 for none.
+        """
 
     def fit(
         self,
@@ -152,6 +158,14 @@ class Network(ABC):
         fitted = fitted or self.fitted
         return fitted.sharpness * self._outputs(fitted.module, prepared, fitted)
 
+    def annotate(self, rows: Ints) -> Floats:
+        """Return class probabilities of training graphs; no graph is reminded of itself."""
+        new = self.fitted
+        own = new.slots_of(rows)
+        return np.asarray(
+            softmax(new.sharpness * self._outputs(new.module, self.part(rows), new, own), axis=1)
+        )
+
     def _objective(
         self, module: nn.Module, examples: Examples, fitted: Fitted, rng: np.random.Generator
     ) -> Objective:
@@ -169,9 +183,11 @@ class Network(ABC):
         )
 
     @torch.no_grad()
-    def _outputs(self, module: nn.Module, prepared: Any, fitted: Fitted) -> Floats:
+    def _outputs(
+        self, module: nn.Module, prepared: Any, fitted: Fitted, own: Tensor | None = None
+    ) -> Floats:
         module.eval()
-        return np.asarray(self._on_all(module, prepared, fitted).double().numpy())
+        return np.asarray(self._on_all(module, prepared, fitted, own).double().numpy())
 
     def _settle(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
         for rows in np.array_split(examples.rows, max(1, len(examples.rows) // 256)):

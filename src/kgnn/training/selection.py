@@ -33,7 +33,7 @@ def margins(proba: Floats) -> Floats:
 
 
 def most_confident(proba: Floats, k: int, shares: Floats | None = None) -> Selection:
-    """Choose the ``k`` rows with the largest margin.
+    """Choose the ``k`` rows with the largest margin; with quotas, which round up, a few more.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def most_confident(proba: Floats, k: int, shares: Floats | None = None) -> Selec
 
 
 def agreed(p: Floats, q: Floats, k: int, shares: Floats | None = None) -> Selection:
-    """Choose at most ``k`` rows that both networks are sure of and give the same class.
+    """Choose up to ``k`` rows that both networks are sure of and give the same class.
 
     Each network lists its 2 k most confident rows; of those on both lists with one class, the k
     whose less confident network is most confident are taken.

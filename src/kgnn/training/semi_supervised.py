@@ -87,9 +87,12 @@ class Term:
     ----------
     name : str
         What the term is called in the history.
+    aside : tuple of str
+        Parts that reach nothing of what predicts; they have no weight that could grow.
     """
 
     name: str
+    aside: tuple[str, ...] = ()
 
     def begin(self, module: nn.Module) -> None:
         """Prepare for a new training."""
@@ -179,7 +182,8 @@ class _WithTerm(Objective):
             step = Step(self.module, every, len(labeled), batch, logits, self.network, self.rng)
             asked = self.network.term(step)
             named = asked if isinstance(asked, dict) else {self.network.term.name: asked}
-            parts |= {name: weight * part for name, part in named.items()}
+            aside = self.network.term.aside
+            parts |= {n: part if n in aside else weight * part for n, part in named.items()}
         return parts
 
     def after_step(self) -> None:
