@@ -92,6 +92,15 @@ def test_a_file_says_what_it_is_without_being_opened(saved):
     assert info.n_bytes == saved.stat().st_size
 
 
+def test_a_model_is_as_readable_as_any_new_file(model, tmp_path):
+    (tmp_path / "other").touch()
+    model.save(tmp_path / "model")
+    for name in ("model/model.safetensors", "other"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == (
+            tmp_path / "other"
+        ).stat().st_mode & 0o777
+
+
 def test_there_is_no_pickle_in_a_file(saved):
     content = saved.read_bytes()
     assert b"pickle" not in content

@@ -1,5 +1,6 @@
 from typing import Literal
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
@@ -30,6 +31,21 @@ class Derived(Base):
     depths: tuple[Count, ...] = (1, 2)
     either: int | None = None
     flag: bool = False
+
+
+def test_numbers_of_numpy_are_numbers():
+    check(Derived(hops=np.int64(2), rate=np.float32(0.1), share=np.float64(1), either=np.int32(3)))
+    with pytest.raises(ParameterError, match="'hops' parameter of Derived must be an int ≥ 1"):
+        check(Derived(hops=np.float64(2.0)))
+    with pytest.raises(ParameterError, match="'rate' .* got np.True_"):
+        check(Derived(rate=np.bool_(True)))
+
+
+def test_a_single_value_where_several_are_expected_is_told_how_to_be_written():
+    with pytest.raises(ParameterError, match=r"tuple of values.*got 3. For a single.*\(3,\)"):
+        check(Derived(depths=3))
+    with pytest.raises(ParameterError, match=r"got 'x'\.$"):
+        check(Derived(depths="x"))
 
 
 def test_fields_are_inherited_keyword_only_and_cloneable():

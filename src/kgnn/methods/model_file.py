@@ -119,7 +119,10 @@ def save_model(model: GraphClassifier, path: str | Path) -> Path:
     file = file_of(path)
     try:
         with replacing(file) as aside:
+            aside.touch()
+            usual = aside.stat().st_mode  # the library would make it readable by its owner alone
             save_file(encoder.arrays, aside, metadata={_HEADER: json.dumps(header)})
+            aside.chmod(usual)
     except (OSError, SafetensorError) as error:
         raise KgnnError(f"the model cannot be written to {file}: {error}") from error
     return file

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import sys
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from kgnn.errors import ParameterError, UnknownNameError
@@ -52,9 +53,11 @@ def check(estimator: object) -> None:
     for name, annotation in fields_of(type(estimator)).items():
         value = getattr(estimator, name)
         if not _fits(value, annotation):
+            is_one_of_several = get_origin(annotation) is tuple and _fits((value,), annotation)
             raise ParameterError(
                 f"The '{name}' parameter of {type(estimator).__name__} must be "
                 f"{_describe(annotation)}, got {value!r}."
+                + (f" For a single value write ({value!r},)." if is_one_of_several else "")
             )
 
 
@@ -114,9 +117,9 @@ def _fits(value: Any, annotation: Any) -> bool:
     if arguments:  # a union
         return any(_fits(value, a) for a in arguments)
     if annotation is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if annotation is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+        return isinstance(value, Real) and not isinstance(value, bool)
+    if annotation is int:  # or numpy's, from a loop over an array
+        return isinstance(value, Integral) and not isinstance(value, bool)
     return isinstance(value, annotation)
 
 
