@@ -131,3 +131,9 @@ def test_a_loss_that_ran_away_is_recorded_as_json_that_anybody_reads():
     read = json.loads(record.to_json(), parse_constant=refuse)
     assert read["result"]["curves"]["gnn"] == [0.7, None, None]
     assert Record.from_json(record.to_json()) == record
+
+
+def test_a_file_where_a_folder_should_be_is_named(tmp_path):
+    (tmp_path / "mine.csv").write_text("")
+    with pytest.raises(KgnnError, match=r"folder .*mine.csv/PROTEINS, and there is a file in its"):
+        Store(tmp_path / "mine.csv").get(CELL)

@@ -91,6 +91,8 @@ def test_a_failed_cell_gives_exit_code_1_and_its_reason(grid, tmp_path):
         (("quick", "--only", "kgnn"), ParameterError, "--only is written method=… or dataset=…"),
         (("quick", "--protocol", "mine"), ParameterError, "got 'mine'"),
         (("quick", "--memory-limit", "much"), ParameterError, "like 4GiB or 500MiB, got 'much'"),
+        (("quick", "--memory-limit", "4"), ParameterError, "with its unit, like 4GiB or 500MiB"),
+        (("quick", "--memory-limit", "4KiB"), ParameterError, "at least 64MiB, or no cell could"),
         (("quick", "--address", "auto"), ParameterError, "--address is for --engine ray"),
     ],
 )
@@ -99,6 +101,36 @@ def test_misuse_is_refused_before_anything_runs(arguments, error, message, tmp_p
     assert isinstance(done.exception, error)
     assert message in str(done.exception)
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("place", ["occupied", "occupied/store"])
+def test_a_file_in_place_of_the_store_is_refused_before_anything_runs(
+    grid, tmp_path, monkeypatch, place
+):
+    (tmp_path / "occupied").write_text("mine")
+    monkeypatch.setattr("kgnn.benchmark.running.run_missing", lambda *_: pytest.fail("was run"))
+    done = bench(grid, "-o", tmp_path / place)
+    assert isinstance(done.exception, KgnnError)
+    assert f"Nothing can be written to {tmp_path / place}" in str(done.exception)
+    assert (tmp_path / "occupied").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("written", "unit"), [("1.5g", 1.5 * 2**30), ("64 MB", 2**26)])
+def test_a_memory_limit_reaches_the_engine(grid, tmp_path, monkeypatch, written, unit):
+    engines = []
+    monkeypatch.setattr("kgnn.benchmark.engines.ThisProcess", engines.append)
+    bench(grid, "-o", tmp_path / "store", "--memory-limit", written)
+    assert engines == [unit]
+
+
+def test_ctrl_c_before_the_first_cell_does_not_speak_of_a_store(grid, tmp_path, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kgnn.benchmark.running.run_missing", stopped)
+    done = bench(grid, "-o", tmp_path / "store")
+    assert done.exit_code == 130
+    assert done.stderr.strip() == "stopped before any cell was finished; nothing was written"
 
 
 def test_an_engine_that_is_not_there_is_refused(grid, tmp_path):

@@ -99,13 +99,81 @@ def test_run_for_people_shows_a_table(graphs_file):
     assert done.returncode == 0, done.stderr
     assert "TEST %" in done.stdout
     assert "paper protocol" in done.stdout
-    assert "standard deviation" in done.stderr
+    assert "±" not in done.stdout  # nothing is known of other splits
+    assert "One split does not tell how much others differ" in done.stderr
+
+
+def test_the_deviation_is_told_where_there_are_splits_to_compare(graphs_file):
+    done = kgnn("run", "wl", graphs_file, "--splits", "2", "--set", "iterations=1")
+    assert " ± " in done.stdout
+    assert "± is the standard deviation over splits" in done.stderr
+
+
+_STOPPING = """
+import os, signal
+import kgnn.evaluation.protocol as protocol
+evaluate_split = protocol.evaluate_split
+def stopping(method, dataset, split):
+    if split.seed == {}:
+        os.kill(os.getpid(), signal.SIGINT)
+    return evaluate_split(method, dataset, split)
+protocol.evaluate_split = stopping
+"""
+
+
+def stopped_at(seed, *arguments):
+    script = f"{_STOPPING.format(seed)}\nfrom kgnn.cli.main import main\nmain()"
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "160"},
+        timeout=600,
+        check=False,
+    )
+
+
+def test_splits_that_are_done_at_ctrl_c_are_shown(graphs_file):
+    command = ("run", "wl", graphs_file, "--splits", "9", "--set", "iterations=1")
+    done = stopped_at(2, *command)
+    assert done.returncode == 130
+    assert done.stderr.strip().splitlines()[-1] == (
+        "stopped after 2 of 9 splits; the numbers are of these alone"
+    )
+    first = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
+    assert first[-3:] == ["0", "1", "mean"]
+    done = stopped_at(2, *command, "--json")
+    assert [split["seed"] for split in json.loads(done.stdout)["splits"]] == [0, 1]
+
+
+def test_ctrl_c_in_the_first_split_is_told_in_one_line(graphs_file):
+    done = stopped_at(0, "run", "wl", graphs_file, "--splits", "9")
+    assert done.returncode == 130
+    assert done.stdout == ""
+    assert done.stderr.strip() == "stopped after 0 of 9 splits; there is nothing to show"
+
+
+def test_a_command_that_knows_nothing_of_ctrl_c_says_that_it_was_stopped(graphs_file):
+    code = (
+        "import os, signal, kgnn.kernels.similarity as s\n"
+        "s.most_similar = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "from kgnn.cli.main import main\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "similar", graphs_file, "0"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "stopped")
 
 
 def test_the_same_command_gives_the_same_numbers(graphs_file):
     command = ("run", "gnn-sup", graphs_file, "--splits", "1", "--set", "epochs=2", "--json")
-    first, second = (json_of(kgnn(*command))["splits"][0]["accuracy"] for _ in range(2))
-    assert first == second
+    first, second = (json_of(kgnn(*command)) for _ in range(2))
+    assert first["splits"][0]["accuracy"] == second["splits"][0]["accuracy"]
+    assert first["std"] is None  # one split has none
 
 
 @pytest.mark.parametrize(
@@ -145,6 +213,27 @@ def test_bad_data_is_one_line_and_exit_code_1(tmp_path):
     assert "line 1" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Traceback" in kgnn("--debug", "run", "wl", str(path)).stderr
+
+
+def test_demo_finds_out_at_once_that_its_place_is_taken(tmp_path):
+    (tmp_path / "occupied").write_text("")
+    done = kgnn("demo", "-o", str(tmp_path / "occupied"))
+    assert done.returncode == 1
+    assert "Nothing can be written to" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [("run", "wl", "{}", "--splits", "1", "--labels", "0.2"), ("similar", "{}", "0")]
+)
+def test_a_table_of_smiles_is_read_as_it_is_told_to(tmp_path, command):
+    pytest.importorskip("rdkit")
+    lines = [f"{'C' * n}{'O' * (n % 2)},{n % 2}\n" for n in range(3, 33)]
+    (tmp_path / "a.csv").write_text("".join(["structure,kind\n", *lines]))
+    words = [word.format(tmp_path / "a.csv") for word in command]
+    options = ("--read", "smiles_column=structure", "--read", "target_column=kind")
+    assert json_of(kgnn(*words, *options, "--json"))["dataset"] == "a"
+    assert kgnn(*words).returncode == 1
 
 
 def test_demo_does_the_main_job(tmp_path):

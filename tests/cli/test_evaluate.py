@@ -5,10 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from kgnn.evaluation.twins import has_twin
 from kgnn.graphs import jsonl
-from kgnn.graphs.toy import cycles_and_trees
+from kgnn.graphs.streaming import named
+from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
+from kgnn.methods.model_file import open_model
 from tests.cli.calling import kgnn
 
 __all__ = ["kgnn"]
@@ -90,3 +93,69 @@ def test_what_is_no_model_is_said_to_be_none(kgnn, here, tmp_path):
     done = kgnn("model", "show", tmp_path)
     assert done.code == 1
     assert "is not a model, or damaged" in done.err
+
+
+def fitted(path, n_held=0):
+    """Save a model of the first 40 of 100 graphs, the last of which are held out."""
+    motifs = named(planted_motifs(100))
+    held = motifs[40 - n_held : 40]
+    labels = [graph.target for graph in held]
+    model = LDP(trees=20)
+    if n_held:
+        model.fit(motifs[: 40 - n_held], validation=(held, labels))
+    else:
+        model.fit(motifs[:40])
+    model.save(path / "model")
+    jsonl.write(motifs, path / "all.jsonl")
+    jsonl.write(motifs[40:], path / "new.jsonl")
+    jsonl.write(motifs[:40], path / "old.jsonl")
+    return str(path / "model")
+
+
+def test_graphs_that_were_trained_on_do_not_count(kgnn, tmp_path):
+    model = fitted(tmp_path)
+    record = json.loads(kgnn("evaluate", model, tmp_path / "all.jsonl", "--json").out)
+    assert (record["trained_on"], record["n"], record["counts_trained_on"]) == (40, 60, False)
+    new = json.loads(kgnn("evaluate", model, tmp_path / "new.jsonl", "--json").out)
+    assert new == {**record, "trained_on": 0}
+    done = kgnn("evaluate", model, tmp_path / "all.jsonl")
+    assert "of 60 graphs right" in done.out
+    assert "40 of these 100 graphs were trained on and do not count." in done.err
+    assert "held out" not in done.err
+    assert "trained on" not in kgnn("evaluate", model, tmp_path / "new.jsonl").err
+
+
+def test_labels_that_were_held_out_are_warned_of(kgnn, tmp_path):
+    model = fitted(tmp_path, n_held=10)
+    done = kgnn("evaluate", model, tmp_path / "all.jsonl")
+    assert "of 70 graphs right" in done.out
+    assert "30 of these 100 graphs were trained on" in done.err
+    assert "The 10 labels that were held out of training may be among the others" in done.err
+
+
+def test_where_all_were_trained_on_the_numbers_are_said_to_be_of_memory(kgnn, tmp_path):
+    model = fitted(tmp_path)
+    done = kgnn("evaluate", model, tmp_path / "old.jsonl")
+    assert done.code == 0
+    assert "All 40 graphs were trained on" in done.err
+    assert "nothing about new graphs" in done.err
+    record = json.loads(kgnn("evaluate", model, tmp_path / "old.jsonl", "--json").out)
+    assert (record["trained_on"], record["n"], record["counts_trained_on"]) == (40, 40, True)
+    assert (record["without_twins"], record["accuracy_without_twins"]) == (0, None)
+
+
+def test_graphs_that_only_look_like_known_ones_count_but_are_told_of(kgnn, here):
+    done = kgnn("evaluate", "ldp", "new.jsonl")
+    record = json.loads(kgnn("evaluate", "ldp", "new.jsonl", "--json").out)
+    twins = has_twin(GRAPHS, np.arange(40, 100), np.arange(40))
+    assert 0 < twins.sum() < 60
+    assert (record["n"], record["without_twins"]) == (60, 60 - twins.sum())
+    right = open_model("ldp").predict(GRAPHS[40:]) == [graph.target for graph in GRAPHS[40:]]
+    assert record["accuracy_without_twins"] == pytest.approx(right[~twins].mean())
+    assert f"{twins.sum()} of the 60 graphs look exactly like one that was trained on" in done.err
+
+
+def test_options_of_a_table_that_is_not_given_are_refused(kgnn, here):
+    done = kgnn("evaluate", "ldp", "new.jsonl", "--label-column", "kind")
+    assert done.code == 2
+    assert "--label-column says how to use --labels, which is not given" in done.err

@@ -5,8 +5,9 @@ from typer.testing import CliRunner
 
 from kgnn.cli.finding import find_graph
 from kgnn.cli.main import app
-from kgnn.errors import ParameterError, UnknownNameError
+from kgnn.errors import KgnnError, ParameterError, UnknownNameError
 from kgnn.graphs import jsonl
+from kgnn.graphs.loading import load
 from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import planted_motifs
 from kgnn.insight.explanation import Explanation
@@ -53,6 +54,31 @@ def test_misuse_is_told_before_anything_is_computed(files, tmp_path):
         run(*files, "--id", "21", "-o", str(tmp_path))
     with pytest.raises(UnknownNameError, match="no graph '99' in graphs: numbers go from 0 to 23"):
         run(*files, "--id", "99")
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_computed(
+    files, tmp_path, monkeypatch
+):
+    (tmp_path / "occupied").write_text("")
+    monkeypatch.setattr("kgnn.methods.model_file.open_model", lambda _: pytest.fail("was opened"))
+    with pytest.raises(KgnnError, match=r"Nothing can be written to .*occupied/page.html"):
+        run(*files, "--id", "21", "-o", str(tmp_path / "occupied" / "page.html"))
+
+
+def test_a_table_is_read_as_it_was_for_fitting(tmp_path):
+    pytest.importorskip("rdkit")
+    lines = [f"{'C' * n}{'O' * (n % 2)},{n % 2}\n" for n in range(3, 13)]
+    (tmp_path / "a.csv").write_text("".join(["structure,kind\n", *lines]))
+    how = {"smiles_column": "structure", "target_column": "kind"}
+    graphs = load(str(tmp_path / "a.csv"), **how)
+    WL(iterations=(1,)).fit(graphs).save(tmp_path / "model")
+    asked = (str(tmp_path / "model"), str(tmp_path / "a.csv"), "--id", "4")
+    options = [word for pair in how.items() for word in ("--read", "=".join(pair))]
+    done = run(*asked, *options)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("Graph 4: 8 nodes")  # as the SMILES in the fifth line has
+    with pytest.raises(KgnnError, match="smiles"):
+        run(*asked)
 
 
 def test_graphs_are_found_by_name_before_number():

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -337,3 +338,40 @@ def test_targets_in_the_data_are_kept_if_wanted_and_must_agree(kgnn, files):
     done = fit(kgnn, "--labels", "labels.csv", "--keep-targets", data="some.jsonl")
     assert done.code == 1
     assert f"'55' is {other} by --labels, but {GRAPHS[55].target} in the data" in done.err
+
+
+@pytest.mark.parametrize(
+    "option", [("--keep-targets",), ("--label-column", "kind"), ("--id-column", "name")]
+)
+def test_options_of_a_table_that_is_not_given_are_refused(kgnn, files, option):
+    jsonl.write(GRAPHS, "targets.jsonl")
+    done = fit(kgnn, *option, data="targets.jsonl")
+    assert done.code == 2
+    assert f"{option[0]} says how to use --labels, which is not given" in done.err
+    assert not Path("model").exists()
+
+
+def test_attributes_that_are_not_used_are_told_of(kgnn, files):
+    graphs = GRAPHS[:20]
+    attributes = np.arange(2.0 * graphs.n_nodes).reshape(-1, 2)
+    jsonl.write(replace(graphs, node_attributes=attributes), "attributes.jsonl")
+    quick = ("--validation", "0.2", "--set", "epochs=1")
+    told = "the attributes of nodes are not used (--set use_attributes=True would use them)"
+    done = fit(kgnn, *quick, data="attributes.jsonl", method="gnn-sup")
+    assert done.code == 0, done.err
+    assert told in done.err
+    used = (*quick, "--set", "use_attributes=True")
+    assert told not in fit(kgnn, *used, data="attributes.jsonl", method="gnn-sup").err
+    # A method that could not use them has nothing to offer.
+    assert "use_attributes" not in fit(kgnn, data="attributes.jsonl").err
+    jsonl.write(graphs, "bare.jsonl")
+    assert told not in fit(kgnn, *quick, data="bare.jsonl", method="gnn-sup").err
+
+
+def test_a_model_that_was_stopped_says_what_became_of_the_held_out_labels(files):
+    held = ("--set", "cross_fit=0", "--validation", "0.2")
+    done = in_a_process(_IN_ROUND_1, *_FIT, *_SMALL, *held)
+    assert done.returncode == 130
+    assert "4 of 20 labels are held out" in done.stderr
+    assert "stopped before the model was judged by the 4 labels that were held out" in done.stderr
+    assert "no label was held out" not in done.stderr

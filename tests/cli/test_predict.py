@@ -17,6 +17,7 @@ from kgnn.graphs import jsonl
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
+from kgnn.methods.wl import WL
 from tests.cli.calling import kgnn
 
 __all__ = ["kgnn"]
@@ -100,6 +101,15 @@ def test_unknown_labels_of_nodes_are_counted_in_one_line(kgnn, here, tmp_path):
     assert done.err.count("labels that the model has never seen") == 1
     assert "2 nodes in 1 graphs" in done.err
     assert "2 of 3 nodes have a label that no training graph has" in done.out
+
+
+def test_graphs_without_the_node_labels_of_training_are_told_what_they_lack(kgnn, here, tmp_path):
+    WL(iterations=(1,)).fit(planted_motifs(20)).save(tmp_path / "motifs")
+    done = kgnn("predict", tmp_path / "motifs", "new.jsonl")
+    assert (done.code, done.out) == (1, "")
+    assert "'new' has no node labels" in done.err
+    assert "by a model that was trained on graphs with node labels" in done.err
+    assert "Give the nodes their labels, or train on graphs without" in done.err
 
 
 @pytest.mark.parametrize(

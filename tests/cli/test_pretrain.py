@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from kgnn.cli.pretrain import pretrain
-from kgnn.errors import ParameterError, UnknownNameError
+from kgnn.errors import KgnnError, ParameterError, UnknownNameError
 from kgnn.graphs import jsonl
 from kgnn.graphs.toy import cycles_and_trees
 from kgnn.methods import registry
@@ -106,3 +106,19 @@ def test_misuse_is_refused_before_any_work(graphs_file, tmp_path):
     assert "no parameter of GraphCL 'depth'" in str(done.exception)
     assert run("graphcl", graphs_file).exit_code == 2  # nowhere to write to
     assert not (tmp_path / "e").exists()
+
+
+def test_a_place_that_cannot_be_written_to_is_refused_before_training(graphs_file, tmp_path):
+    (tmp_path / "occupied").write_text("")
+    done = run("graphcl", graphs_file, "-o", tmp_path / "occupied" / "encoder", *FAST)
+    assert isinstance(done.exception, KgnnError)
+    assert "Nothing can be written to" in str(done.exception)
+
+
+def test_a_table_of_smiles_is_read_as_it_is_told_to(tmp_path):
+    pytest.importorskip("rdkit")
+    lines = [f"{'C' * n}\n" for n in range(3, 33)]
+    (tmp_path / "a.csv").write_text("".join(["structure\n", *lines]))
+    options = ("-o", tmp_path / "encoder", *FAST, "--read", "smiles_column=structure")
+    done = run("graphcl", tmp_path / "a.csv", *options)
+    assert done.exit_code == 0, done.output

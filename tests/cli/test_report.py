@@ -65,11 +65,15 @@ def test_figures_are_written_into_a_folder(store, tmp_path):
 
 
 def test_what_cannot_be_done_is_said_in_one_line(store, tmp_path):
+    (tmp_path / "occupied").write_text("")
     for arguments, words in (
         ([tmp_path], "There are no records in"),
         ([tmp_path / "nowhere"], "There is no folder"),
         ([store, "--format", "pdf"], "got 'pdf'"),
         ([store, "-o", tmp_path], "is a folder"),
+        ([store, "-o", tmp_path / "occupied" / "x.html"], "Nothing can be written to"),
+        ([store, "--format", "png", "-o", tmp_path / "occupied"], "is a file"),
+        ([store, "--format", "png", "-o", tmp_path / "occupied" / "x"], "Nothing can be written"),
     ):
         done = report(*arguments)
         assert done.returncode in (1, 2)

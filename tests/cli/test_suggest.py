@@ -183,3 +183,15 @@ def test_misuse_is_told_in_a_line(kgnn, files, arguments, told):
     done = kgnn("suggest", *arguments)
     assert done.code == 2
     assert told in done.err
+
+
+def test_one_split_is_not_reported_as_certain(kgnn, files):
+    once = (*SIMULATE, "--splits", "1")
+    done = kgnn(*once)
+    assert done.code == 0, done.err
+    assert "±" not in done.out + done.err
+    assert "one split does not tell how much others differ" in done.err
+    assert json.loads(kgnn(*once, "--json").out)["gain_error"] is None
+    several = kgnn(*SIMULATE)
+    assert "± is the standard error over 2 splits" in several.err
+    assert json.loads(kgnn(*SIMULATE, "--json").out)["gain_error"] >= 0

@@ -83,3 +83,25 @@ def test_without_held_out_labels_nothing_is_claimed():
     facts = facts_of(model, GRAPHS, LABELS, plan_labels(LABELS, 0), {})
     assert facts.quality is None
     assert facts.examined == 0
+
+
+def test_a_fit_that_was_stopped_is_not_said_to_have_held_out_nothing():
+    held = (GRAPHS[50:60], LABELS[50:60])
+    model = LDP(trees=5).fit(GRAPHS[:50], LABELS[:50], validation=held)
+    model.interrupted_, model.held_out_ = True, None  # as Ctrl-C leaves it
+    assert basis_in_words(model) == (
+        "fitting was stopped before the model was judged by the 10 labels that were held out"
+    )
+    model = LDP(trees=5, cross_fit=3).fit(GRAPHS[:50], LABELS[:50])
+    model.interrupted_, model.held_out_ = True, None
+    assert "before the model was judged by labels that it did not know" in basis_in_words(model)
+    model.cross_fit = 0
+    assert "no label was held out" in basis_in_words(model)
+
+
+@pytest.mark.filterwarnings("ignore:All labeled graphs are of one class")
+def test_labels_that_are_held_out_of_a_single_class_judge_nothing():
+    held = (GRAPHS[:2], [LABELS[0]] * 2)
+    model = LDP(trees=5).fit(GRAPHS[:4], [LABELS[0]] * 4, validation=held)
+    assert model.held_out_ is None
+    assert "are of one class, so the 2 held out judge nothing" in basis_in_words(model)

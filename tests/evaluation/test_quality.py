@@ -1,13 +1,16 @@
 """Numbers about predictions, against those worked out by hand and by other libraries."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 
 from kgnn.evaluation.metrics import brier_score, calibration_error
-from kgnn.evaluation.quality import quality, wilson_interval
+from kgnn.evaluation.quality import Met, quality, wilson_interval
+from kgnn.graphs.streaming import named
+from kgnn.graphs.toy import planted_motifs
 
 
 @pytest.fixture
@@ -60,3 +63,23 @@ def test_the_interval_is_wilson_s_and_never_empty():
     assert (round(low, 3), round(high, 3)) == (0.826, 0.945)
     assert wilson_interval(0.0, 5)[1] > 0.4
     assert wilson_interval(1.0, 5)[0] < 0.6
+
+
+def test_graphs_are_met_again_by_name_and_look():
+    graphs = named(planted_motifs(12))
+    shuffled = graphs[[5, 0, 9]]
+    assert Met.among(graphs[:6], shuffled).trained_on.tolist() == [True, True, False]
+    renamed = replace(shuffled, graph_names=np.array(["x", "y", "z"]))
+    met = Met.among(graphs[:6], renamed)
+    assert met.trained_on.tolist() == [False] * 3
+    assert met.alike.tolist()[:2] == [True, True]
+    # The same names, and other graphs.
+    others = replace(graphs[6:], graph_names=graphs.graph_names[:6])
+    assert not Met.among(graphs[:6], others).trained_on.any()
+
+
+def test_numbers_of_a_model_without_names_are_not_taken_for_names():
+    graphs = planted_motifs(12)
+    met = Met.among(graphs[:6], graphs[:6])
+    assert not met.trained_on.any()
+    assert met.alike.all()

@@ -80,6 +80,30 @@ class TestTargets:
         (tmp_path / "labels.csv").write_text("id,label\nc,two\na,one\n")
         assert [graph.target for graph in network_files.read(tmp_path)] == ["one", None, "two"]
 
+    def test_a_table_may_name_files_with_their_ending(self, tmp_path):
+        (tmp_path / "sub").mkdir()
+        files = ("a.graphml", "b.graphml.gz", "c.graphml.gz", "sub/d.graphml", "e.graphml")
+        for name in files:
+            nx.write_graphml(graph(), tmp_path / name)
+        (tmp_path / "labels.csv").write_text(
+            "id,label\na.graphml,1\nb.graphml,2\nc.graphml.gz,3\nsub/d.graphml,4\ne,5\n"
+        )
+        found = network_files.read(tmp_path)
+        assert {each.name: each.target for each in found} == {
+            "a": "1",
+            "b": "2",
+            "c": "3",
+            "e": "5",
+            "sub/d": "4",
+        }
+
+    def test_a_name_that_ends_like_a_file_is_a_name_first(self, tmp_path):
+        for name in ("a.graphml", "a.graphml.graphml"):
+            nx.write_graphml(graph(), tmp_path / name)
+        (tmp_path / "labels.csv").write_text("id,label\na.graphml,inner\na,outer\n")
+        found = {each.name: each.target for each in network_files.read(tmp_path)}
+        assert found == {"a": "outer", "a.graphml": "inner"}
+
     def test_subfolders_are_classes(self, tmp_path):
         for name in ("yes/a", "no/a"):
             (tmp_path / name).parent.mkdir()
@@ -97,6 +121,8 @@ class TestTargets:
             ("", r"labels.csv is empty: expected a header"),
             ("id,label\n\nb,x\n", r"labels.csv, line 3: there is no graph file named 'b'"),
             ("id,label\na,x\na,y\n", r"labels.csv, line 3: 'a' is y here, but x in line 2"),
+            ("id,label\na,x\na.graphml,y\n", r"line 3: 'a.graphml' is y here, but x under another"),
+            ("id,label\na.gml,x\n", r"labels.csv, line 2: there is no graph file named 'a.gml'"),
             ("id,label\na\n", r"labels.csv, line 2: expected 2 cells, got 1"),
         ],
     )

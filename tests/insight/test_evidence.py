@@ -121,3 +121,17 @@ def test_shares_of_nodes_come_from_the_smallest_substructure(monkeypatch):
 def test_certainty_has_finite_odds():
     assert np.isfinite(log_odds(np.array([[1.0, 0.0], [0.0, 1.0]]), 0)).all()
     assert log_odds(np.array([[0.5, 0.25, 0.25]]), 0)[0] == pytest.approx(0)
+
+
+def test_a_probability_that_was_rounded_to_0_is_no_huge_evidence():
+    def certain(graphs):
+        sizes = np.diff(graphs.node_offsets)
+        first = (sizes == sizes.max()).astype(float)
+        return {who: np.column_stack([first, 1 - first]) for who in ("prediction", "gnn")}
+
+    graph = planted_motifs(1)
+    for target, sign in ((0, 1), (1, -1)):
+        found = measure(certain, graph, target)
+        assert found.nodes == (sign * evidence.MOST_EVIDENCE,) * graph.n_nodes
+        for part in found.substructures:
+            assert part.evidence == dict.fromkeys(("prediction", "gnn"), sign * 20.0)

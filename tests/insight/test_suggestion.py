@@ -252,3 +252,11 @@ def test_the_lazy_choice_is_the_greedy_one(seed):
     covered, doubt = rng.random(60) * 0.3, rng.random(60)
     chosen = most_covering(similarity, covered, doubt, 25)
     assert chosen.tolist() == greedy(similarity, covered, doubt, 25)
+
+
+def test_what_is_at_no_distance_is_not_called_far():
+    # The kernel counts in logarithms and levels: rings of all sizes are the same to it.
+    graphs = unlabeled(as_dataset(cluster(nx.cycle_graph, range(10, 40))))
+    found = next_to_label(graphs, as_dataset([nx.cycle_graph(9)]), UNSURE, CLASSES, 12)
+    assert max(each.distance for each in found) < 0.005
+    assert not any("farther" in each.why for each in found)

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -14,6 +17,7 @@ from kgnn.methods import base
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
 from kgnn.methods.wl import WL
+from tests.graphs.like_pandas import NA, Series, Table
 
 FAST = {"iterations": (1,), "counts": ("raw",), "C": (1.0,)}
 
@@ -25,11 +29,54 @@ def test_targets_of_the_dataset_are_the_default_labels():
     assert model.predict(graphs[:2]).tolist() == ["cycle", "tree"]
 
 
-@pytest.mark.parametrize("missing", [-1, None, float("nan"), np.int64(-1), np.nan])
+@pytest.mark.parametrize("missing", [-1, None, float("nan"), np.int64(-1), np.nan, "", NA])
 def test_unlabeled_may_be_written_in_several_ways(missing):
     graphs = cycles_and_trees(20)
     labels = [0, 1] * 5 + [missing] * 10
     assert WL(**FAST).fit(graphs, labels).classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        torch.tensor,
+        lambda y: list(torch.tensor(y)),
+        lambda y: list(torch.tensor(y)[:, None]),
+        lambda y: np.array(y)[:, None],
+        lambda y: [[label] for label in y],
+        lambda y: Series(y, index=range(len(y), 0, -1)),
+        lambda y: Table("label", y),
+    ],
+)
+def test_labels_are_taken_by_position_from_any_container(container):
+    graphs = cycles_and_trees(20)
+    labels = [5, 6] * 5 + [-1] * 10
+    expected = np.flatnonzero(np.array(labels) == 5).tolist()
+    model = WL(**FAST).fit(graphs, container(labels))
+    assert model.classes_.tolist() == [5, 6]
+    is_five = model.labeled_graphs_.targets == 0
+    assert np.flatnonzero(is_five).tolist() == expected
+    assert model.score(graphs, container(labels)) == WL(**FAST).fit(graphs, labels).score(
+        graphs, labels
+    )
+
+
+def test_labels_of_two_kinds_are_refused():
+    graphs = cycles_and_trees(20)
+    mixed = [None, *([0, 1] * 5), *(["0", "1"] * 4), "0"]
+    message = r"y\[1\] is a number, 0, but y\[11\] is text, '0'\. Give all in one form, such as str"
+    with pytest.raises(ParameterError, match=message):
+        WL(**FAST).fit(graphs, mixed)
+    with pytest.raises(ParameterError, match="mixes labels of two kinds"):
+        WL(**FAST).fit(graphs, graphs.targets).score(graphs, mixed)
+    model = WL(**FAST).fit(graphs, [0, 1.0, True, np.int64(0)] * 5)  # all of these are numbers
+    assert model.fitted_on_["labeled"] == 20
+
+
+def test_one_hot_labels_are_refused():
+    graphs = cycles_and_trees(20)
+    with pytest.raises(ParameterError, match=r"y\[0\] must be one value.*argmax"):
+        WL(**FAST).fit(graphs, np.eye(2, dtype=int)[graphs.targets])
 
 
 def test_networkx_graphs_are_taken_as_they_are():
@@ -108,6 +155,64 @@ def test_the_score_takes_labels_as_fit_does():
         model.score(graphs, [-1] * 40)
 
 
+def test_the_score_refuses_labels_in_another_form():
+    graphs = cycles_and_trees(40)
+    numbered, named = WL(**FAST).fit(graphs, graphs.targets), WL(**FAST).fit(graphs)
+    with pytest.raises(
+        GraphDataError, match=r"'\d' is not among \[0, 1\]; give the labels of both"
+    ):
+        numbered.score(graphs, graphs.targets.astype(str))
+    with pytest.raises(
+        GraphDataError, match=r"no label is .*: \d is not among \['cycle', 'tree'\]"
+    ):
+        named.score(graphs, graphs.targets)
+
+
+def test_a_class_that_was_never_seen_scores_nothing_with_a_warning():
+    graphs = cycles_and_trees(40)  # as happens to a rare class in cross-validation
+    model = WL(**FAST).fit(graphs, graphs.targets)
+    with pytest.warns(
+        KgnnWarning, match=r"No label is a class .*: 2 is not among \[0, 1\]"
+    ) as told:
+        assert model.score(graphs[:3], [2, 2, None]) == 0
+    assert told[0].filename == __file__
+
+
+def flipped(graphs, n):
+    return np.where(np.arange(len(graphs)) < n, 1 - graphs.targets, graphs.targets)
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_the_score_on_targets_after_a_fit_on_their_positions(kind, tmp_path):
+    graphs = cycles_and_trees(40)
+    model = WL(**FAST).fit(graphs, graphs.targets.astype(kind))
+    wrong = graphs.with_targets(flipped(graphs, 10))
+    assert (model.score(graphs), model.score(wrong)) == (1, 0.75)
+    assert kgnn.open_model(model.save(tmp_path)).score(wrong) == 0.75
+
+
+def test_positions_are_those_in_the_dataset_of_the_fit():
+    graphs = cycles_and_trees(40)
+    model = WL(**FAST).fit(graphs, graphs.targets)
+    trees = graphs[np.flatnonzero(graphs.targets == 1)]
+    others = replace(trees, class_names=("tree", "zebra")).with_targets([0] * 15 + [1] * 5)
+    assert model.score(others) == 0.75  # trees are class 1 in the fit, and zebras none
+
+
+def test_names_that_are_numbers_may_be_given_as_numbers():
+    graphs = replace(cycles_and_trees(40), class_names=("1", "2"))
+    model = WL(**FAST).fit(graphs, graphs.targets + 1)
+    assert model.score(graphs.with_targets(flipped(graphs, 10))) == 0.75
+
+
+def test_numbers_that_may_be_names_or_positions_need_labels_to_be_scored():
+    graphs = replace(cycles_and_trees(40), class_names=("1", "2", "3"))
+    model = WL(**FAST).fit(graphs, graphs.targets + 1)
+    with pytest.raises(ParameterError, match=r"\[1, 2\] may be positions in .* give y"):
+        model.score(graphs)
+    assert model.score(graphs, graphs.targets + 1) == 1
+
+
 def test_no_graphs_to_predict_is_no_error():
     graphs = cycles_and_trees(20)
     model = WL(**FAST).fit(graphs)
@@ -126,6 +231,33 @@ def test_validation_labels_in_another_form_are_refused():
     graphs = cycles_and_trees(40)  # whose classes have names
     with pytest.raises(GraphDataError, match="0 is not among \\['cycle', 'tree'\\]"):
         WL(**FAST).fit(graphs[:30], validation=(graphs[30:], graphs.targets[30:]))
+
+
+@pytest.mark.parametrize("labels", [None, "targets"])
+@pytest.mark.parametrize("in_pair", [False, True])
+def test_validation_graphs_without_labels_have_their_targets(labels, in_pair):
+    graphs = cycles_and_trees(40)
+    rest = graphs[20:].with_targets(np.where(np.arange(20) < 5, -1, graphs.targets[20:]))
+    y = None if labels is None else graphs.targets[:20]
+    model = WL(**FAST).fit(graphs[:20], y, validation=(rest, None) if in_pair else rest)
+    assert model.held_out_.targets.tolist() == graphs.targets[25:].tolist()
+
+
+def test_two_validation_graphs_are_not_graphs_and_labels():
+    graphs = cycles_and_trees(40)
+    model = WL(**FAST).fit(graphs[:20], validation=[graphs[20], graphs[21]])
+    assert model.fitted_on_["validation"] == 2
+
+
+def test_validation_graphs_without_any_label_are_refused():
+    graphs = cycles_and_trees(40)
+    bare = graphs[20:].with_targets([-1] * 20)
+    with pytest.raises(
+        GraphDataError, match=r"none of the 20 validation graphs .* give validation="
+    ):
+        WL(**FAST).fit(graphs[:20], validation=bare)
+    model = WL(**FAST).fit(graphs[:20], validation=(bare, [None] * 20))  # said so, so meant so
+    assert model.held_out_ is None
 
 
 # What is promised

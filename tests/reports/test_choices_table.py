@@ -1,24 +1,31 @@
 import pytest
 
-from kgnn.reports.choices_table import choices_table
+from kgnn.reports.choices_table import choices_tables
+from kgnn.reports.report_tables import report_tables
 from kgnn.reports.results import Results
 from tests.reports.stores import records
 
 DATASET = "PROTEINS"
 
 
-def made(gains, seeds=range(5), **parameters):
+def made(gains, seeds=range(5), method="kgnn", dataset=DATASET, terms=(), **parameters):
     return records(
-        ["kgnn"],
-        [DATASET],
+        [method],
+        [dataset],
         seeds,
         parameters=parameters,
+        **dict(terms),
         accuracy=lambda m, d, seed: 70.0 + seed + gains[seed],
     )
 
 
+def tables(*several):
+    return choices_tables(Results([record for each in several for record in each]))
+
+
 def table(*several):
-    return choices_table(Results([record for each in several for record in each]))
+    [only] = tables(*several)
+    return only
 
 
 def test_settings_are_compared_with_the_defaults_on_the_same_splits():
@@ -51,9 +58,68 @@ def test_single_changes_come_first_and_many_are_counted():
     ]
 
 
-def test_without_defaults_to_compare_with_there_is_nothing_to_say():
-    assert table(made([0] * 5, hops=1)).is_empty
-    assert table(made([0] * 5)).is_empty
+def test_without_defaults_to_compare_with_accuracies_are_told():
+    found = table(
+        made([0] * 2, [0, 1], method="wl", iterations=[10]),
+        made([3], [0], method="wl", iterations=[2]),
+        made([0] * 2, [0, 1], method="kgnn"),
+    )
+    assert found.title == "WL with other settings"
+    (first, a), (second, b) = found.rows
+    assert (first.text, a.text, a.aside) == ("iterations=2", "73.0", "1 split")
+    assert (second.text, b.text, b.aside) == ("iterations=10", "70.5 ± 0.7", "2 splits")
+    assert (a.mark, b.mean, b.parameters) == ("", 70.5, {"iterations": [10]})
+
+
+def test_defaults_alone_are_no_other_settings():
+    assert tables(made([0] * 5)) == []
+
+
+def test_differences_and_accuracies_are_not_in_one_table():
+    several = [
+        made([0] * 3, [0, 1, 2], method="wl"),
+        made([1] * 3, [0, 1, 2], method="wl", iterations=[2]),
+        made([1] * 3, [0, 1, 2], method="wl", dataset="DD", iterations=[2]),
+    ]
+    against, alone = tables(*several)
+    assert (against.title, against.headings[1:]) == ("WL with other settings", ("PROTEINS",))
+    assert (alone.title, alone.headings[1:]) == ("WL with other settings: accuracy", ("DD",))
+    assert "minus" in against.notes[0]
+    assert "minus" not in alone.notes[0]
+
+
+def test_rows_that_would_read_alike_are_written_in_full():
+    several = [made([0], [0], a=1, b=2, c=3), made([0], [0], a=1, b=2, c=4), made([0], [0], d=1)]
+    assert [row[0].text for row in table(*several).rows] == [
+        "d=1",
+        "a=1, b=2, c=3",
+        "a=1, b=2, c=4",
+    ]
+
+
+def test_every_run_is_in_some_table():
+    several = [
+        made([0], [0], method=method, dataset=dataset, terms=terms.items(), **parameters)
+        for method in ("wl", "kgnn", "gnn-sup", "of-my-own")
+        for dataset in ("DD", "mine.jsonl")
+        for terms in (
+            {"protocol": protocol, "labels": labels}
+            for protocol in ("fair", "paper")
+            for labels in (0.1, 0.05)
+        )
+        for parameters in ({}, {"width": 64}, {"width": 8, "hops": 1})
+    ]
+    for kept in (several, several[1::3], several[6::12], several[-1:]):
+        results = Results([record for each in kept for record in each])
+        shown = {
+            (cell.method, cell.dataset, made.protocol, made.labels, *cell.parameters.items())
+            for made in report_tables(results)
+            for row in made.rows
+            for cell in row[1:]
+            if cell.text
+        }
+        for g in results.groups:
+            assert (g.method, g.dataset, g.protocol, g.labels, *g.parameters.items()) in shown
 
 
 def test_one_split_has_no_error():

@@ -41,3 +41,13 @@ def test_graphs_without_edges_or_nodes_can_be_drawn():
     assert draw(3, []).count("<circle") == 3
     assert draw(0, []).count("<circle") == 0
     assert not re.search("nan|inf", draw(1, []))
+
+
+def test_nodes_tell_who_they_are_and_are_numbered_beside():
+    notes = ["node 4: <x>", "node 7: y"]
+    root = ET.fromstring(draw(2, [(0, 1)], names=["a", "b"], numbers=["4", ""], notes=notes))
+    circles = root.findall(f"{_SVG}circle")
+    assert [circle.find(f"{_SVG}title").text for circle in circles] == notes
+    [number] = [t for t in root.findall(f"{_SVG}text") if t.get("class") == "number"]
+    assert number.text == "4"
+    assert float(number.get("x")) > float(circles[0].get("cx"))

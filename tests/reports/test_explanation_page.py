@@ -87,6 +87,41 @@ def test_nodes_are_marked_as_much_as_they_speak():
     assert shade(0.0, 0.0) == "silent"
 
 
+def figure(explanation):
+    return re.search('<figure class="drawn">.*?</figure>', explanation_page(explanation), re.S)[0]
+
+
+def numbers(explanation):
+    return re.findall('class="number"[^>]*>([^<]+)<', figure(explanation))
+
+
+def test_nodes_can_be_found_by_their_numbers():
+    labels = ("UnaryOp", "Name", "Name", "Name")
+    sketch = replace(_SKETCH, n_nodes=9, nodes=(2, 4, 5, 8), node_labels=labels)
+    evidence = replace(_EXPLANATION.evidence, nodes=(0.0,) * 9)
+    shown = replace(_EXPLANATION, graph=sketch, evidence=evidence)
+    assert "<title>node 2: UnaryOp</title>" in figure(shown)
+    assert numbers(shown) == ["2", "4", "5", "8"]
+    assert numbers(_EXPLANATION) == ["0", "1", "2", "3"]  # beside the labels
+
+
+def test_of_a_larger_graph_the_nodes_that_are_named_are_numbered():
+    n = 100
+    sketch = Sketch("g", n, n - 1, tuple(range(n)), tuple((i, i + 1) for i in range(n - 1)), ())
+    evidence = Evidence((0.5,) * n, _PARTS, ())
+    shown = replace(_EXPLANATION, graph=sketch, evidence=evidence)
+    assert numbers(shown) == ["0", "1", "2"]
+    assert "<title>node 99</title>" in figure(shown)
+
+
+@pytest.mark.parametrize(("value", "told"), [(711.3, "≥ +20"), (-20.0, "≤ −20"), (19.5, "+19.5")])
+def test_evidence_beyond_its_bound_is_not_told_as_measured(value, told):
+    part = Substructure("a", 0, (0,), {"prediction": 1.0, "gnn": value}, 0.0)
+    evidence = Evidence((0.0,) * 4, (part,), ())
+    page = explanation_page(replace(_EXPLANATION, evidence=evidence))
+    assert f"p {told};" in page
+
+
 def test_everything_from_elsewhere_is_escaped():
     evil = "<script>alert(1)</script>"
     part = replace(_PARTS[0], text=evil)

@@ -95,7 +95,9 @@ def test_ours_is_held_against_the_paper():
 
 @pytest.mark.parametrize("means", [{}, {"DD": {"wl": 70}}])
 def test_without_kgnn_there_is_nothing_to_say(means):
-    assert told(means) == ["There are no records of KGNN with 10 % of all graphs labeled."]
+    assert told(means) == [
+        "There are no records of KGNN with its defaults and 10 % of all graphs labeled."
+    ]
 
 
 def test_the_short_table_has_a_row_for_each_dataset():

@@ -106,6 +106,17 @@ def test_a_model_without_rounds_or_held_out_labels_has_a_page(facts):
     assert "no unlabeled graph of which the model is not sure" in text
 
 
+def test_columns_are_told_of_only_where_there_are_some(facts):
+    told = "The last columns are how many held-out graphs are right"
+    assert told in model_page(facts)
+    alone = [each._replace(accuracy={}) for each in facts.rounds]
+    assert told not in model_page(replace(facts, rounds=alone))
+
+
+def test_nodes_tell_their_numbers_and_labels(facts):
+    assert "<title>node 1: O</title>" in model_page(facts)
+
+
 def test_labels_too_long_for_nodes_have_a_legend(facts):
     long = replace(facts, uncertain=[shown("u", labels=("carbon", "oxygen"))])
     page = model_page(long)

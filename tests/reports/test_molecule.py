@@ -110,6 +110,17 @@ def test_marks_are_on_the_atoms_that_they_are_for():
     assert math.dist(first, marked) > 60  # the other end of the chain
 
 
+def test_atoms_tell_their_numbers_and_those_asked_for_show_them():
+    graph = _sketch("CCCCCl")
+    drawn = draw_molecule(graph, ["silent"] * 5, numbered=[4, 9])
+    assert re.findall("<title>(node.*?)</title>", drawn)[3:] == ["node 3: C", "node 4: Cl"]
+    [number] = [t for t in ET.fromstring(drawn).iter() if t.get("class") == "number"]
+    [place] = [at for at, name in _letters(drawn).items() if name == "Cl"]
+    assert number.text == "4"
+    assert math.dist((float(number.get("x")), float(number.get("y"))), place) < 20
+    assert 'class="number"' not in draw_molecule(graph, ["silent"] * 5)
+
+
 def test_aromatic_bonds_are_dashed_and_others_are_not():
     assert 'class="bond dashed"' in draw_molecule(_sketch("c1ccccc1"))
     assert 'class="bond dashed"' not in draw_molecule(_sketch("C1=CCCCC1"))

@@ -151,6 +151,19 @@ def test_each_number_leads_to_the_runs_behind_it(whole):
     assert {group["protocol"] for group in ours} == {"paper"}
 
 
+def test_other_settings_of_any_method_lead_to_their_runs():
+    made = records(["wl"], ["cycles-and-trees"], [0, 1], parameters={"iterations": [1]})
+    page = Page(build_page(made + records(["wl"], ["DD"], [0], protocol="paper", labels=0.2)))
+    assert "WL with other settings" in page.text["h2"]
+    told = [
+        page.data["groups"][int(b["data-group"])] for b in page.all("button") if "data-group" in b
+    ]
+    terms = [(each["title"], each["protocol"], each["labels"]) for each in told]
+    assert ("WL on cycles-and-trees", "fair", 0.1) in terms
+    assert ("WL on DD", "paper", 0.2) in terms
+    assert {"iterations": [1]} in [each["parameters"] for each in told]
+
+
 def test_figures_are_told_to_those_who_cannot_see(whole):
     charts = Page(whole).all("svg")
     assert len(charts) > 8

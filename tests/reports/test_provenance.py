@@ -20,6 +20,19 @@ def test_methods_datasets_and_places_without_runs_are_named():
     ]
 
 
+def test_what_was_run_with_other_settings_is_not_missing():
+    of_paper = records([m for m in TABLE_2 if m != "wl"], PAPER_DATASETS, [0])
+    assert what_is_missing(Results(of_paper)) == ["No runs of WL."]
+    changed = records(["wl"], PAPER_DATASETS, [0], parameters={"iterations": [2]})
+    assert what_is_missing(Results([*of_paper, *changed])) == []
+
+
+def test_a_grid_of_ones_own_is_no_incomplete_table_of_the_paper():
+    changed = records(["wl"], ["cycles-and-trees"], [0, 1], parameters={"iterations": [1]})
+    assert what_is_missing(Results(changed)) == []
+    assert what_is_missing(Results(records(["wl", "gnn-sup", "kgnn"], ["DD"], [0]))) == []
+
+
 def test_a_store_of_other_datasets_does_not_miss_those_of_the_paper():
     assert what_is_missing(Results(records(TABLE_2, ["MUTAG"], [0]))) == []
 

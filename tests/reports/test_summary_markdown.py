@@ -36,6 +36,22 @@ def test_the_page_has_all_its_parts():
     assert readme_markdown(Results(made)).strip() in text
 
 
+def test_commands_of_the_paper_are_told_where_the_records_are_of_it():
+    paper = records(TABLE_2, ["PROTEINS"], [0])
+    assert "kgnn bench table2" in summary_markdown(Results(paper))
+    assert "kgnn bench table3" not in summary_markdown(Results(paper))
+    both = summary_markdown(Results([*paper, *records(TABLE_3[:-1], ["PROTEINS"], [0])]))
+    assert "kgnn bench table2 -o results\nkgnn bench table3 -o results\nkgnn report" in both
+    for others in (
+        records(["wl"], ["PROTEINS"], [0]),
+        records(TABLE_2, ["MUTAG"], [0]),
+        records(TABLE_2, ["PROTEINS"], [0], parameters={"a": 1}),
+    ):
+        text = summary_markdown(Results(others))
+        assert "kgnn bench" not in text
+        assert "kgnn run" in text
+
+
 def test_every_table_is_one_that_markdown_knows():
     made = records([*TABLE_2, *TABLE_3], ["PROTEINS", "x_y|z"], range(3))
     for block in re.findall(r"(?:^\|.*\n)+", summary_markdown(Results(made)), re.MULTILINE):

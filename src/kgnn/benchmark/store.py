@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import OtherFormatError, Record, RecordError
-from kgnn.errors import DatasetUnavailableError
+from kgnn.errors import DatasetUnavailableError, ParameterError
 from kgnn.files import write_text
 from kgnn.progress import track
 
@@ -55,6 +55,11 @@ class Store:
             return _read(path)
         except FileNotFoundError:
             return None
+        except NotADirectoryError as error:
+            raise ParameterError(
+                f"Records are kept in the folder {path.parent}, and there is a file in its place; "
+                "name another folder as the store."
+            ) from error
         except OtherFormatError:
             raise
         except RecordError as error:

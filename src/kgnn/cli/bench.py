@@ -13,6 +13,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from kgnn.cli.own_graphs import require_writable_folder
 from kgnn.cli.show import err, print_json, progress_bars, table
 from kgnn.errors import ParameterError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _ENGINES = ("processes", "here", "ray")
 _MOST_LINES = 8  # of running or failed cells
+_LEAST_MEMORY = 64 << 20  # bytes; libraries alone allocate as much for their threads
 
 
 def bench(
@@ -54,6 +56,7 @@ def bench(
         chosen = replace(chosen, splits=splits, splits_of={})
     chosen = chosen.only(**_parts(only or []))
     running_on = _engine(engine, workers, address, _bytes(memory_limit))
+    require_writable_folder(output)
     with progress_bars():
         fingerprints, sizes = _datasets(chosen.datasets)
     cells = list(chosen.cells(fingerprints))
@@ -70,11 +73,9 @@ def bench(
                 lambda now: live.update(_view(chosen.title, now)),
             )
     except KeyboardInterrupt:
-        err().print(
-            f"stopped; what is finished is in {output}, the same command goes on from there",
-            highlight=False,
-            soft_wrap=True,
-        )
+        kept = f"stopped; what is finished is in {output}, the same command goes on from there"
+        none = "stopped before any cell was finished; nothing was written"
+        err().print(kept if output.is_dir() else none, highlight=False, soft_wrap=True)
         raise typer.Exit(130) from None
     if as_json:
         print_json(_summary(progress))
@@ -117,10 +118,18 @@ def _engine(
 def _bytes(text: str | None) -> int | None:
     if text is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?B)?", text.strip(), re.IGNORECASE)
     if not found:
-        raise ParameterError(f"A memory limit is written like 4GiB or 500MiB, got '{text}'.")
-    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+        raise ParameterError(
+            f"A memory limit is written with its unit, like 4GiB or 500MiB, got '{text}'."
+        )
+    n_bytes = int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper()))
+    if n_bytes < _LEAST_MEMORY:
+        raise ParameterError(
+            f"A memory limit must be at least {_LEAST_MEMORY >> 20}MiB, or no cell could run, "
+            f"got '{text}'."
+        )
+    return n_bytes
 
 
 def _datasets(names: tuple[str, ...]) -> tuple[dict[str, str], dict[str, float]]:

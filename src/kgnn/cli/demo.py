@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from kgnn.cli.own_graphs import require_writable
 from kgnn.cli.show import out, print_json, progress_bars, table
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _METHODS = ("wl", "gnn-sup", "kgnn")
 _SHOWN = 10
+_PAGE = "explanation.html"  # beside the model
 
 
 def demo(
@@ -36,9 +38,13 @@ def demo(
         from kgnn.evaluation.protocol import evaluate_split
         from kgnn.evaluation.splits import make_split
         from kgnn.graphs.loading import load
+        from kgnn.methods.model_file import file_of
         from kgnn.methods.registry import make
         from kgnn.threads import limit_threads
 
+        file = file_of(folder)
+        require_writable(file)
+        require_writable(file.with_name(_PAGE))
         graphs = load("python-functions")
         split = make_split(graphs, seed=seed)
         fitted: dict[str, GraphClassifier] = {}
@@ -80,7 +86,7 @@ def _keep(method: GraphClassifier, graph: Graph, folder: Path) -> tuple[Path, Pa
     from kgnn.reports.explanation_page import explanation_page
 
     file = method.save(folder)
-    page = file.parent / "explanation.html"
+    page = file.with_name(_PAGE)
     write_text(page, explanation_page(method.explain(graph)))
     return file, page
 

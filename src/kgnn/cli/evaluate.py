@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -17,6 +17,7 @@ from kgnn.cli.own_graphs import (
     ReadOption,
     load_with_labels,
     reading_options,
+    require_labels_file,
 )
 from kgnn.cli.show import err, out, print_json, progress_bars, table
 from kgnn.errors import GraphDataError
@@ -40,6 +41,7 @@ def evaluate(
 ) -> None:
     """Compare what a model says with the labels of the graphs in DATA."""
     given_in = LabelsFile(labels, id_column, label_column, ignore_unknown)
+    require_labels_file(given_in)
     options = reading_options(data, read)
     with progress_bars() as bars:
         bars.add_task(f"evaluating on {data}", total=None)
@@ -53,23 +55,103 @@ def evaluate(
     if as_json:
         print_json(found.record())
     else:
-        _show(found)
+        _show(found.quality)
+        for line in found.notes():
+            err().print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _judged(model: GraphClassifier, graphs: GraphDataset, given: list[str | None]) -> Quality:
+class Judged(NamedTuple):
+    """How good a model is, and on how many graphs that it has not met before.
+
+    Attributes
+    ----------
+    quality : Quality
+        On graphs that were not trained on; on all, where there are no others.
+    counts_trained_on : bool
+        Whether there are no others, so that the numbers are those of memory.
+    trained_on : int
+        Graphs that were.
+    held_out : int
+        Labels that were held out of training, which may be among the others.
+    without_twins : int
+        Graphs that do not even look like one that was trained on.
+    accuracy_without_twins : float or None
+        On these; None where there are none.
+    """
+
+    quality: Quality
+    counts_trained_on: bool
+    trained_on: int
+    held_out: int
+    without_twins: int
+    accuracy_without_twins: float | None
+
+    def record(self) -> dict[str, Any]:
+        """Return all of it as plain values for JSON."""
+        kept = ("trained_on", "counts_trained_on", "without_twins", "accuracy_without_twins")
+        return {**self.quality.record(), **{key: getattr(self, key) for key in kept}}
+
+    def notes(self) -> list[str]:
+        """Say which of the graphs test memory rather than judgment."""
+        n = self.quality.n
+        if self.counts_trained_on:
+            return [
+                f"All {n:,} graphs were trained on: the numbers say what the model remembers, and "
+                "nothing about new graphs."
+            ]
+        told = []
+        if self.trained_on:
+            held = (
+                f" The {self.held_out:,} labels that were held out of training may be among the "
+                "others; choices were made on them."
+            )
+            told.append(
+                f"{self.trained_on:,} of these {n + self.trained_on:,} graphs were trained on and "
+                f"do not count.{held if self.held_out else ''}"
+            )
+        if self.without_twins < n:
+            rest = (
+                "; there are no others"
+                if self.accuracy_without_twins is None
+                else f"; of the other {self.without_twins:,}, "
+                f"{100 * self.accuracy_without_twins:.1f} % are right"
+            )
+            told.append(
+                f"{n - self.without_twins:,} of the {n:,} graphs look exactly like one that was "
+                f"trained on{rest}."
+            )
+        return told
+
+
+def _judged(model: GraphClassifier, graphs: GraphDataset, given: list[str | None]) -> Judged:
+    import numpy as np
+
     from kgnn.evaluation.model_facts import ERRORS
-    from kgnn.evaluation.quality import quality
+    from kgnn.evaluation.quality import Met, quality
 
     rows = [row for row, label in enumerate(given) if label is not None]
     if not rows:
         raise GraphDataError(
             f"none of the {len(graphs)} graphs has a label to compare with; give --labels"
         )
-    proba = model.predict_proba(graphs[rows])
+    met = Met.among(model.labeled_graphs_, graphs[rows])
+    counts_trained_on = bool(met.trained_on.all())
+    judged = np.array(rows)[~met.trained_on | counts_trained_on]
+    is_new = ~met.alike[~met.trained_on | counts_trained_on]
+    proba = model.predict_proba(graphs[judged])
     can_promise = model.held_out_ is not None
     sets = [(error, model.sets_of(proba, error=error)) for error in ERRORS if can_promise]
-    known = [str(label) for label in given if label is not None]
-    return quality(known, proba, list(map(str, model.classes_.tolist())), sets)
+    known = np.array([str(given[row]) for row in judged.tolist()])
+    classes = np.array(list(map(str, model.classes_.tolist())))
+    is_right = classes[proba.argmax(axis=1)] == known
+    return Judged(
+        quality(known.tolist(), proba, classes.tolist(), sets),
+        counts_trained_on,
+        int(met.trained_on.sum()),
+        int(model.fitted_on_["validation"]),
+        int(is_new.sum()),
+        float(is_right[is_new].mean()) if is_new.any() else None,
+    )
 
 
 def _show(found: Quality) -> None:

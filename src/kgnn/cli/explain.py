@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable
 from kgnn.cli.show import err, out, print_json, progress_bars
 from kgnn.errors import ParameterError
 
@@ -21,17 +22,21 @@ def explain(
     number: Annotated[
         int, typer.Option("-n", "--number", min=1, help="Labeled graphs to show beside it.")
     ] = 5,
+    read: ReadOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
     """Explain what MODEL says of one graph of DATASET: what speaks for it, what it is like."""
     if output is not None and output.is_dir():
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
+    if output is not None:
+        require_writable(output)
+    options = reading_options(dataset, read)
     from kgnn.cli.finding import find_graph
     from kgnn.graphs.loading import load
     from kgnn.methods.model_file import open_model
 
     with progress_bars():
-        found = find_graph(load(dataset), graph)
+        found = find_graph(load(dataset, **options), graph)
         explanation = open_model(model).explain(found, neighbors=number)
     if as_json:
         print_json(explanation.to_json())

@@ -21,6 +21,7 @@ from kgnn.cli.own_graphs import (
     ReadOption,
     load_with_labels,
     reading_options,
+    require_labels_file,
     require_writable,
 )
 from kgnn.cli.show import err, print_json, progress_bars
@@ -65,8 +66,10 @@ def fit(
 
     cls = method_class(method)
     chosen = {"random_state": seed, **parse(cls, settings or [])}
-    check(cls(**chosen))
+    unfitted = cls(**chosen)
+    check(unfitted)
     table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
+    require_labels_file(table)
     options = reading_options(data, read)
     with progress_bars() as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
@@ -78,7 +81,7 @@ def fit(
             require_writable(report)
         with limit_threads(threads):
             try:
-                graphs, given, use = _read(data, table, options, validation, chosen)
+                graphs, given, use = _read(data, table, options, validation, unfitted, chosen)
                 bars.update(waiting, description=f"fitting {method}")
                 model = cls(**{"cross_fit": use.cross_fit, **chosen})
                 start = time.perf_counter()
@@ -102,6 +105,7 @@ def _read(
     table: LabelsFile,
     options: dict[str, str],
     share: float | None,
+    unfitted: GraphClassifier,
     chosen: dict[str, Any],
 ) -> tuple[GraphDataset, list[str | None], LabelUse]:
     """Read graphs and labels, decide what to use them for, and tell of it."""
@@ -113,6 +117,7 @@ def _read(
     use = plan_labels(given, share, chosen["random_state"])
     _tell_data(data, graphs, given, left_out, use)
     _tell_of_targets(graphs, given)
+    _tell_of_attributes(graphs, unfitted)
     return graphs, given, use
 
 
@@ -155,6 +160,13 @@ def _tell_of_targets(graphs: GraphDataset, given: list[str | None]) -> None:
             f"{unused} graphs have a class in the data but not in --labels; they count as "
             "unlabeled (--keep-targets would use them)"
         )
+
+
+def _tell_of_attributes(graphs: GraphDataset, unfitted: GraphClassifier) -> None:
+    """Say that numbers at the nodes are left aside, where the method could use them."""
+    if graphs.node_attributes is None or unfitted.get_params().get("use_attributes") is not False:
+        return
+    _say("the attributes of nodes are not used (--set use_attributes=True would use them)")
 
 
 def _say(*lines: str) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from typer.core import TyperGroup
 
 from kgnn import __version__
 from kgnn.cli import (
@@ -30,7 +31,20 @@ from kgnn.cli import (
 from kgnn.cli.show import err
 from kgnn.errors import KgnnError, MissingExtraError, ParameterError, UnknownNameError
 
+
+class _Commands(TyperGroup):
+    """All commands; one that is stopped by hand and has no more to say about it says so."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # typer itself would leave without a word
+            err().print("stopped")
+            raise typer.Exit(130) from None
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="kgnn",
     help="Semi-supervised graph classification: many graphs, few labels.",
     no_args_is_help=True,

@@ -66,6 +66,21 @@ def reading_options(source: str, settings: list[str] | None) -> dict[str, str]:
     return options
 
 
+def require_labels_file(table: LabelsFile) -> None:
+    """Refuse options on how to read --labels where there are none, rather than ignore them."""
+    given = {
+        "--id-column": table.id_column is not None,
+        "--label-column": table.label_column is not None,
+        "--keep-targets": table.keeps_targets,
+    }
+    if useless := [option for option, is_given in given.items() if is_given and not table.paths]:
+        raise ParameterError(
+            f"{' and '.join(useless)} says how to use --labels, which is not given. Name the file "
+            "with --labels; without it the classes in the data are used (of a CSV file the column "
+            "that --read target_column=… names)."
+        )
+
+
 def load_with_labels(
     source: str, table: LabelsFile, options: dict[str, str]
 ) -> tuple[GraphDataset, list[str | None], list[str]]:
@@ -97,17 +112,34 @@ def _agreed(graph: Graph, label: str | None) -> str | None:
 
 
 def require_writable(path: Path) -> None:
-    """Refuse now what could not be written after a long computation."""
-    folder = path.parent
-    while not folder.exists():
-        folder = folder.parent
+    """Refuse now what could not be written to a file after a long computation."""
     try:
         if path.is_dir():
             raise IsADirectoryError("it is a folder")
-        with tempfile.TemporaryFile(dir=folder) as probe:
-            probe.write(os.urandom(_PROBE_BYTES))
-            probe.flush()
+        _probe(path.parent)
     except OSError as error:
-        raise KgnnError(
-            f"Nothing can be written to {path}: {error.strerror or error}. Name another place."
-        ) from error
+        raise _no_place(path, error) from error
+
+
+def require_writable_folder(folder: Path) -> None:
+    """Refuse now a folder that files could not be written into after a long computation."""
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError("it is a file, and a folder is needed")
+        _probe(folder)
+    except OSError as error:
+        raise _no_place(folder, error) from error
+
+
+def _probe(folder: Path) -> None:
+    """Write something to a folder, or where it would be made, that is gone at once."""
+    while not folder.exists():
+        folder = folder.parent
+    with tempfile.TemporaryFile(dir=folder) as probe:
+        probe.write(os.urandom(_PROBE_BYTES))
+        probe.flush()
+
+
+def _no_place(path: Path, error: OSError) -> KgnnError:
+    reason = error.strerror or error
+    return KgnnError(f"Nothing can be written to {path}: {reason}. Name another place.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable_folder
 from kgnn.cli.show import err, out, print_json, progress_bars
 from kgnn.errors import ParameterError
 
@@ -23,6 +24,7 @@ def pretrain(
         list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    read: ReadOption = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
@@ -34,13 +36,15 @@ def pretrain(
 
     cls = _pretraining_class(method)
     chosen = parse(cls, settings or [])
+    options = reading_options(dataset, read)
     with progress_bars():
         from kgnn.graphs.loading import load
         from kgnn.nn.encoder_files import require_place, save_encoder
         from kgnn.threads import limit_threads
 
         require_place(output)  # rather now than after an hour
-        graphs = load(dataset)
+        require_writable_folder(output)
+        graphs = load(dataset, **options)
         started = time.perf_counter()
         with limit_threads(threads):
             encoder = cls(**{"random_state": seed, **chosen}).pretrain(graphs)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kgnn.cli.own_graphs import require_writable, require_writable_folder
 from kgnn.cli.show import err, progress_bars
 from kgnn.errors import ParameterError
 
@@ -35,6 +36,7 @@ def report(
     if form not in _PLACES:
         raise ParameterError(f"--format must be one of {', '.join(_PLACES)}, got '{form}'.")
     place = output or Path(_PLACES[form])
+    _require_place(form, place)
     with progress_bars():
         records = _read(stores)
         if form == "png":
@@ -42,6 +44,18 @@ def report(
         else:
             told = _write_text(_text(form, records, title), place)
     err().print(f"{told}, made of {len(records):,} records.", highlight=False, soft_wrap=True)
+
+
+def _require_place(form: str, place: Path) -> None:
+    """Refuse now what could not be written once all is read and drawn."""
+    if form == "png":
+        if place.is_file():
+            raise ParameterError(f"{place} is a file; figures are written into a folder.")
+        require_writable_folder(place)
+    elif place.is_dir():
+        raise ParameterError(f"{place} is a folder; name a file, such as {place / _PLACES[form]}.")
+    else:
+        require_writable(place)
 
 
 def _read(stores: list[Path]) -> list[Record]:
@@ -77,8 +91,6 @@ def _text(form: str, records: list[Record], title: str | None) -> str:
 def _write_text(text: str, path: Path) -> str:
     from kgnn.files import write_text
 
-    if path.is_dir():
-        raise ParameterError(f"{path} is a folder; name a file, such as {path / 'report.html'}.")
     write_text(path, text)
     return f"{path}, {_size(path.stat().st_size)}"
 
@@ -89,8 +101,6 @@ def _write_figures(records: list[Record], folder: Path) -> str:
     from kgnn.reports.png import write_pngs
     from kgnn.reports.results import Results
 
-    if folder.is_file():
-        raise ParameterError(f"{folder} is a file; figures are written into a folder.")
     figures = [*all_figures(Results(records)), case_figure(records)]
     written = write_pngs(figures, folder)
     return f"{len(written)} figures in {folder}"

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
+from kgnn.cli.own_graphs import ReadOption, reading_options
 from kgnn.cli.show import err, out, print_json, progress_bars, table
+from kgnn.errors import KgnnWarning
+
+if TYPE_CHECKING:
+    from kgnn.evaluation.protocol import SplitResult
+
+_INTERRUPTED = 130
 
 
 def run(
@@ -22,6 +30,7 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
     ] = None,
+    read: ReadOption = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
@@ -31,30 +40,50 @@ def run(
 
     cls = method_class(method)
     chosen = parse(cls, settings or [])
+    options = reading_options(dataset, read)
+    results: list[SplitResult] = []
+    is_stopped = False
     with progress_bars() as bars:
         waiting = bars.add_task(f"{method} on {dataset}", total=splits)
         from kgnn.evaluation.protocol import Evaluation, evaluate_splits
         from kgnn.graphs.loading import load
         from kgnn.threads import limit_threads
 
-        graphs = load(dataset)
-        results = []
-        with limit_threads(threads):
-            for result in evaluate_splits(
-                lambda each: cls(**{"random_state": each, **chosen}),
-                graphs,
-                protocol=protocol,
-                labels=labels,
-                splits=splits,
-                seed=seed,
-            ):
-                results.append(result)
-                if not as_json:
-                    for line in _rounds_in_words(asdict(result)):
-                        err().print(line, highlight=False)
-                bars.advance(waiting)
-    evaluation = Evaluation(method.lower(), graphs.name, protocol, labels, tuple(results))
-    summary = evaluation.summary()
+        graphs = load(dataset, **options)
+        with limit_threads(threads), warnings.catch_warnings():
+            # Of a model that is kept; here it is not.
+            warnings.filterwarnings("ignore", ".* was stopped by hand", KgnnWarning)
+            try:
+                for result in evaluate_splits(
+                    lambda each: cls(**{"random_state": each, **chosen}),
+                    graphs,
+                    protocol=protocol,
+                    labels=labels,
+                    splits=splits,
+                    seed=seed,
+                ):
+                    results.append(result)
+                    if not as_json:
+                        for line in _rounds_in_words(asdict(result)):
+                            err().print(line, highlight=False)
+                    bars.advance(waiting)
+            except KeyboardInterrupt:
+                is_stopped = True
+    if results:
+        evaluation = Evaluation(method.lower(), graphs.name, protocol, labels, tuple(results))
+        _tell(_honest(evaluation.summary()), as_json)
+    if is_stopped:
+        kept = "the numbers are of these alone" if results else "there is nothing to show"
+        err().print(f"stopped after {len(results)} of {splits} splits; {kept}", highlight=False)
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _honest(summary: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the deviation of a single split, about which nothing is known."""
+    return {**summary, "std": summary["std"] if len(summary["splits"]) > 1 else None}
+
+
+def _tell(summary: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(summary)
     else:
@@ -81,9 +110,8 @@ def _as_table(summary: dict[str, Any]) -> Table:
             f"{split['seconds']:.1f}",
         )
     grid.add_section()
-    grid.add_row(
-        "mean", "", "", f"{summary['mean']:.1f} ± {summary['std']:.1f}", f"{summary['seconds']:.1f}"
-    )
+    apart = "" if summary["std"] is None else f" ± {summary['std']:.1f}"
+    grid.add_row("mean", "", "", f"{summary['mean']:.1f}{apart}", f"{summary['seconds']:.1f}")
     return grid
 
 
@@ -101,8 +129,12 @@ def _in_words(summary: dict[str, Any]) -> str:
 
     n_test = summary["splits"][0]["test"]
     error = 100 * binomial_error(summary["mean"] / 100, n_test)
+    apart = (
+        "One split does not tell how much others differ"
+        if summary["std"] is None
+        else "± is the standard deviation over splits"
+    )
     return (
-        f"± is the standard deviation over splits; {n_test} test graphs alone explain "
-        f"± {error:.1f}. "
+        f"{apart}; {n_test} test graphs alone explain ± {error:.1f}. "
         f"Peak memory {summary['peak_mib'] or float('nan'):.0f} MiB."
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kgnn.cli.own_graphs import ReadOption, reading_options
 from kgnn.cli.show import out, print_json, progress_bars, table
 from kgnn.errors import UnknownNameError
 
@@ -18,14 +19,16 @@ def similar(
     graph: Annotated[str, typer.Argument(help="Name of a graph, or its number from 0.")],
     number: Annotated[int, typer.Option("-n", "--number", help="How many to show.", min=1)] = 10,
     kernel: Annotated[str, typer.Option(help="wl, wl-oa, sp or gk.")] = "wl",
+    read: ReadOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
     """Show the graphs that are most similar to one graph, with their kernel values."""
     from kgnn.graphs.loading import load
     from kgnn.kernels.similarity import most_similar
 
+    options = reading_options(dataset, read)
     with progress_bars():
-        graphs = load(dataset)
+        graphs = load(dataset, **options)
         query = _find(graphs, graph)
         rows, values = most_similar(query, graphs, number, kernel=kernel)
     found = [(graphs[int(row)], float(value)) for row, value in zip(rows, values, strict=True)]

@@ -75,7 +75,8 @@ def suggest(
             raise ParameterError(f"--simulate fits models of its own, got MODEL {model}. {_USAGE}")
         _require_output(output, ".svg", ".csv", ".json")
         amounts = {"start": start, "step": step, "rounds": rounds, "splits": splits, "seed": seed}
-        _simulate(simulate, method, settings or [], amounts, output, as_json)
+        options = reading_options(simulate, read)
+        _simulate(simulate, options, method, settings or [], amounts, output, as_json)
     elif model is None or data is None:
         raise ParameterError(f"A model and graphs to choose from are needed. {_USAGE}")
     else:
@@ -162,6 +163,7 @@ def _as_table(dataset: str, found: list[Suggestion]) -> Table:
 
 def _simulate(
     dataset: str,
+    options: dict[str, str],
     method: str,
     settings: list[str],
     amounts: dict[str, int],
@@ -179,10 +181,13 @@ def _simulate(
         from kgnn.threads import limit_threads
 
         with limit_threads(1):
+            graphs = load(dataset, **options)
             done = simulate_labeling(
-                lambda seed: cls(**{"random_state": seed, **chosen}), load(dataset), **amounts
+                lambda seed: cls(**{"random_state": seed, **chosen}), graphs, **amounts
             )
     summary = {"method": method.lower(), **done.summary()}
+    if amounts["splits"] == 1:
+        summary["gain_error"] = None  # nothing is known of how much splits differ
     if output is not None and output.suffix.lower() == ".svg":
         _write_text(output, _as_chart(done, method))
     elif output is not None:
@@ -191,12 +196,18 @@ def _simulate(
         print_json(summary)
     else:
         out().print(_curves_table(done, method))
-        gain, error = done.gain()
-        err().print(
-            f"Suggested labels are worth {gain:+.1f} ± {error:.1f} points of accuracy on average "
-            f"over rounds; ± is the standard error over {amounts['splits']} splits.",
-            highlight=False,
-        )
+        err().print(_gain_in_words(summary), highlight=False)
+
+
+def _gain_in_words(summary: dict[str, Any]) -> str:
+    apart, told = "", "one split does not tell how much others differ"
+    if summary["gain_error"] is not None:
+        apart = f" ± {summary['gain_error']:.1f}"
+        told = f"± is the standard error over {summary['splits']} splits"
+    return (
+        f"Suggested labels are worth {summary['gain']:+.1f}{apart} points of accuracy on average "
+        f"over rounds; {told}."
+    )
 
 
 def _curves_table(done: Labeling, method: str) -> Table:
@@ -210,8 +221,9 @@ def _curves_table(done: Labeling, method: str) -> Table:
         ("difference", "right"),
     )
     columns = (done.labels, done.mean(SUGGESTED), done.mean(RANDOM), *done.difference())
+    is_known = len(done.accuracies(RANDOM)) > 1  # how much splits differ
     for labels, suggested, random, apart, error in zip(*columns, strict=True):
-        difference = f"{apart:+.1f} ± {error:.1f}"
+        difference = f"{apart:+.1f} ± {error:.1f}" if is_known else f"{apart:+.1f}"
         grid.add_row(str(labels), f"{suggested:.1f}", f"{random:.1f}", difference)
     return grid
 

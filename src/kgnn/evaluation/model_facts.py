@@ -179,7 +179,7 @@ def held_out_quality(model: GraphClassifier) -> Quality | None:
 def basis_in_words(model: GraphClassifier) -> str:
     """Say which graphs a model is judged on."""
     if model.held_out_ is None:
-        return "no label was held out, so nothing is known about unseen graphs"
+        return _why_nothing_is_known(model)
     n = len(model.held_out_.targets)
     if model.fitted_on_["validation"]:
         return (
@@ -187,6 +187,16 @@ def basis_in_words(model: GraphClassifier) -> str:
             "calibrated on them, so new graphs may fare a little worse"
         )
     return f"all {n:,} labeled graphs, each predicted by a model that did not know its label"
+
+
+def _why_nothing_is_known(model: GraphClassifier) -> str:
+    n = model.fitted_on_["validation"]
+    if model.interrupted_ and (n or model.cross_fit > 1):
+        held = f"the {n:,} labels that were held out" if n else "labels that it did not know"
+        return f"fitting was stopped before the model was judged by {held}"
+    if n:  # nothing is asked of a model that knows a single class
+        return f"all labels to learn from are of one class, so the {n:,} held out judge nothing"
+    return "no label was held out, so nothing is known about unseen graphs"
 
 
 def rounds_of(model: Any) -> list[RoundFacts]:

@@ -8,11 +8,49 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgnn.evaluation.metrics import binomial_error, calibration_error
-from kgnn.graphs.graph import Floats, Ints
+from kgnn.evaluation.twins import looks
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
 
 _BINS = 10
+
+
+class Met(NamedTuple):
+    """Which graphs a model has met before, so that they test memory rather than judgment.
+
+    Attributes
+    ----------
+    trained_on : (n,) bool
+        Whether a graph of the same name and the same look was trained on, with its label.
+    alike : (n,) bool
+        Whether a graph of the same look was, whatever its name; true for the former, too.
+    """
+
+    trained_on: NDArray[np.bool_]
+    alike: NDArray[np.bool_]
+
+    @classmethod
+    def among(cls, labeled: GraphDataset, graphs: GraphDataset) -> Met:
+        """Compare graphs with the labeled ones of a model.
+
+        Examples
+        --------
+        >>> from kgnn.graphs.streaming import named
+        >>> from kgnn.graphs.toy import cycles_and_trees
+        >>> graphs = named(cycles_and_trees(4))
+        >>> met = Met.among(graphs[:2], graphs)
+        >>> met.trained_on.tolist()
+        [True, True, False, False]
+        """
+        own, theirs = looks(graphs).tolist(), looks(labeled).tolist()
+        alike = np.isin(own, theirs)
+        if labeled.graph_names is None:  # numbers say nothing: those of a model are its own
+            return cls(np.zeros(len(graphs), dtype=np.bool_), alike)
+        known = set(zip(labeled.graph_names.tolist(), theirs, strict=True))
+        pairs = zip((graph.name for graph in graphs), own, strict=True)
+        return cls(np.array([pair in known for pair in pairs], dtype=np.bool_), alike)
 
 
 class SetQuality(NamedTuple):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.excerpts import excerpt
+from kgnn.graphs.given_values import is_unknown
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
 from kgnn.graphs.packing import pack
 
@@ -61,7 +62,10 @@ class GraphCollector:
         target: Hashable | None = None,
         name: str | None = None,
     ) -> None:
-        """Add one graph; its edges are pairs of nodes from 0 to ``n_nodes - 1``."""
+        """Add one graph; its edges are pairs of nodes from 0 to ``n_nodes - 1``.
+
+        A target of None, NaN or empty text is not known. −1 is a class: files may call one so.
+        """
         pairs = _checked_pairs(place, n_nodes, edges)
         _require_text(place, "node labels", node_labels)
         _require_text(place, "edge labels", edge_labels)
@@ -89,7 +93,7 @@ class GraphCollector:
         self._n_nodes += n_nodes
         self._node_counts.append(n_nodes)
         self._edges.append(pairs)
-        self._targets.append(target)
+        self._targets.append(None if is_unknown(target) else target)
 
     def dataset(self, name: str) -> GraphDataset:
         """Pack all graphs that were added."""

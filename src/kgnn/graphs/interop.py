@@ -39,7 +39,7 @@ def as_dataset(graphs: Any) -> GraphDataset:
     """
     if isinstance(graphs, GraphDataset):
         return graphs
-    if _kind(graphs) is not None or not isinstance(graphs, Iterable):
+    if is_graph(graphs) or not isinstance(graphs, Iterable):
         raise NotGraphsError(
             f"X must be a list of graphs, got a single {type(graphs).__name__}. "
             "Load graphs with kgnn.load(…), or put the graph into a list."
@@ -57,6 +57,11 @@ def as_dataset(graphs: Any) -> GraphDataset:
     if not listed:
         raise NotGraphsError("X is an empty list. Load graphs with kgnn.load(…).")
     return _CONVERTERS[kinds[0]](listed)
+
+
+def is_graph(value: Any) -> bool:
+    """Tell whether something is a single graph of any known kind."""
+    return _kind(value) is not None
 
 
 def _kind(value: Any) -> str | None:

@@ -5,8 +5,8 @@
     {"id": "caffeine", "nodes": ["C", "N", "O"], "edges": [[0, 1], [1, 2, "double"]], "target": 1}
 
 ``nodes`` is a number of nodes, or a list of labels or of ``{"label": …, "attributes": [numbers]}``;
-an edge is two node numbers, from 0, and perhaps a label. ``id``, ``target`` (missing or null:
-unlabeled) and ``weights`` (one number per edge) are optional.
+an edge is two node numbers, from 0, and perhaps a label. ``id``, ``target`` (missing, null
+or empty: unlabeled) and ``weights`` (one number per edge) are optional.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def read_parts(
     files = graph_files(folder)
     if not files:
         raise GraphDataError(f"{folder} holds no {', '.join(_SUFFIXES)} files")
-    classes = _classes(folder, [_name(folder, path) for path in files])
+    classes = _classes(folder, files)
     for part in _batched(files, files_at_once or len(files)):
         found = _read_part(folder, part, classes, has_node_labels, refuse)
         if len(found):
@@ -155,18 +155,29 @@ def _refuse_declarations(path: Path, data: bytes) -> None:
         raise GraphDataError(f"{path} is not well-formed XML: {error}") from error
 
 
-def _classes(folder: Path, names: list[str]) -> dict[str, str]:
-    """Read ``labels.csv``, where there is one."""
+def _classes(folder: Path, files: list[Path]) -> dict[str, str]:
+    """Read ``labels.csv``, where there is one; its ids are files with or without their ending."""
     path = folder / "labels.csv"
     if not path.exists():
         return {}
-    labels = read_labels(path)
-    for name, label in labels.items():
-        if name not in names:
+    names = {name: name for name in (_name(folder, file) for file in files)}
+    for file in files:
+        whole = file.relative_to(folder).as_posix()
+        # A name that happens to end like a file is a name first.
+        names.setdefault(whole, _name(folder, file))
+        names.setdefault(whole.removesuffix(".gz"), _name(folder, file))
+    classes: dict[str, str] = {}
+    for given, label in read_labels(path).items():
+        if given not in names:
             raise GraphDataError(
-                f"{path}, line {label.line}: there is no graph file named '{name}'"
+                f"{path}, line {label.line}: there is no graph file named '{given}'"
             )
-    return {name: label.text for name, label in labels.items() if label.text}
+        if label.text and classes.setdefault(names[given], label.text) != label.text:
+            raise GraphDataError(
+                f"{path}, line {label.line}: '{given}' is {label.text} here, but "
+                f"{classes[names[given]]} under another spelling; a graph has one label"
+            )
+    return classes
 
 
 def _drop_display_names(files: list[Path], graphs: list[Any], has_node_labels: bool | None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
 from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.excerpts import excerpt
+from kgnn.graphs.given_values import by_position, require_length, targets_by_position
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.refusal import Refusal, stop
 
@@ -25,9 +26,9 @@ def from_networkx(
     node_attributes: str | None = "attributes",
     edge_label: str | None = "label",
     edge_weight: str | None = "weight",
-    targets: Sequence[Hashable | None] | None = None,
+    targets: Iterable[Hashable | None] | None = None,
     name: str = "networkx",
-    graph_names: Sequence[str] | None = None,
+    graph_names: Iterable[str] | None = None,
 ) -> GraphDataset:
     """Pack networkx graphs into a dataset.
 
@@ -38,11 +39,11 @@ def from_networkx(
     graphs : iterable of networkx.Graph
     node_label, node_attributes, edge_label, edge_weight : str or None
         Keys of the data of nodes and edges; either all have a key or none. None: leave it out.
-    targets : sequence, optional
-        Class of each graph, None for unlabeled. Default: ``graph.graph["target"]``, or else
-        ``["label"]`` or ``["y"]``.
+    targets : iterable, optional
+        Class of each graph, by position; None, −1, NaN or empty text for unlabeled. Default:
+        ``graph.graph["target"]``, or else ``["label"]`` or ``["y"]``.
     name : str
-    graph_names : sequence of str, optional
+    graph_names : iterable of str, optional
         Default: the names of the graphs, where all have one.
 
     Examples
@@ -55,11 +56,15 @@ def from_networkx(
     places = [f"graphs[{row}]" for row in range(len(graphs))]
     _require_graphs(graphs, places)
     if targets is None:
-        targets = [_target(graph) for graph in graphs]
-    if graph_names is None and all(graph.name for graph in graphs):
-        graph_names = [str(graph.name) for graph in graphs]
+        own = [_target(graph) for graph in graphs]
+        classes = targets_by_position(own, "the target of graphs")
+    else:
+        classes = targets_by_position(targets)
+    names = None if graph_names is None else by_position(graph_names, "graph_names")
+    if names is None and all(graph.name for graph in graphs):
+        names = [str(graph.name) for graph in graphs]
     keys = Keys(node_label, node_attributes, edge_label, edge_weight)
-    return collected(graphs, places, targets, graph_names, name=name, keys=keys)
+    return collected(graphs, places, classes, names, name=name, keys=keys)
 
 
 class Keys(NamedTuple):
@@ -77,8 +82,8 @@ _USUAL_KEYS = Keys()
 def collected(
     graphs: Sequence[nx.Graph],
     places: Sequence[str],
-    targets: Sequence[Hashable | None],
-    graph_names: Sequence[str] | None,
+    targets: list[Hashable | None],
+    graph_names: list[str] | None,
     *,
     name: str,
     keys: Keys = _USUAL_KEYS,
@@ -86,8 +91,8 @@ def collected(
 ) -> GraphDataset:
     """Pack networkx graphs, each with the place that messages are to name."""
     _warn_of_directions(graphs)
-    _require_length("targets", targets, len(graphs))
-    _require_length("graph_names", graph_names, len(graphs))
+    require_length(targets, len(graphs), "targets")
+    require_length(graph_names, len(graphs), "graph_names")
     collector = GraphCollector()
     for row, (graph, place) in enumerate(zip(graphs, places, strict=True)):
         own_name = None if graph_names is None else graph_names[row]
@@ -148,11 +153,6 @@ def _warn_of_directions(graphs: Sequence[Any]) -> None:
             KgnnWarning,
             stacklevel=4,
         )
-
-
-def _require_length(what: str, values: Sequence[Any] | None, n: int) -> None:
-    if values is not None and len(values) != n:
-        raise GraphDataError(f"expected {n} {what}, one for each graph, got {len(values)}")
 
 
 def _target(graph: Any) -> Hashable | None:

@@ -10,7 +10,7 @@ so that `from_pyg` gives the same dataset back.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,12 @@ from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
 from kgnn.graphs.collector import GraphCollector
+from kgnn.graphs.given_values import (
+    by_position,
+    known_or_none,
+    require_length,
+    targets_by_position,
+)
 from kgnn.graphs.graph import Graph, GraphDataset
 
 if TYPE_CHECKING:
@@ -29,9 +35,9 @@ Table = NDArray[Any]
 def from_pyg(
     data_list: Iterable[Data],
     *,
-    targets: Sequence[Hashable | None] | None = None,
+    targets: Iterable[Hashable | None] | None = None,
     name: str = "pyg",
-    graph_names: Sequence[str] | None = None,
+    graph_names: Iterable[str] | None = None,
 ) -> GraphDataset:
     """Pack PyG ``Data`` objects into a dataset; the module says what becomes of their tensors.
 
@@ -39,17 +45,18 @@ def from_pyg(
     ----------
     data_list : iterable of torch_geometric.data.Data
         Also a PyG dataset.
-    targets : sequence, optional
-        Class of each graph, None for unlabeled. Default: ``data.y``; a missing one or the integer
-        −1 is unlabeled.
+    targets : iterable, optional
+        Class of each graph, by position; None, −1, NaN or empty text for unlabeled. Default:
+        ``data.y``, for which the same holds.
     name : str
-    graph_names : sequence of str, optional
+    graph_names : iterable of str, optional
     """
     graphs = list(data_list)
     _require_data(graphs)
-    for what, values in (("targets", targets), ("graph_names", graph_names)):
-        if values is not None and len(values) != len(graphs):
-            raise GraphDataError(f"expected {len(graphs)} {what}, got {len(values)}")
+    classes = None if targets is None else targets_by_position(targets)
+    names = None if graph_names is None else by_position(graph_names, "graph_names")
+    require_length(classes, len(graphs), "targets")
+    require_length(names, len(graphs), "graph_names")
     node_labels, node_attributes = _node_data(graphs)
     edge_labels, edge_weights = _edge_data(graphs)
     collector = GraphCollector()
@@ -63,8 +70,8 @@ def from_pyg(
             node_attributes=node_attributes[row],
             edge_labels=edge_labels[row],
             edge_weights=edge_weights[row],
-            target=_target(place, data) if targets is None else targets[row],
-            name=data.get("name") if graph_names is None else graph_names[row],
+            target=_target(place, data) if classes is None else classes[row],
+            name=data.get("name") if names is None else names[row],
         )
     return collector.dataset(name)
 
@@ -175,14 +182,14 @@ def _pairs(place: str, data: Any) -> Table:
 def _target(place: str, data: Any) -> Hashable | None:
     if data.y is None:
         return None
-    values = np.asarray(data.y).reshape(-1)
+    values = by_position(np.asarray(data.y).reshape(-1), f"y of {place}")
     if len(values) != 1:
         raise GraphDataError(f"{place}: y must be the one class of the graph, got {data.y}")
-    target = values[0].item()
+    target = known_or_none(values[0])
     if isinstance(target, float) and target.is_integer():
         target = int(target)
     names = data.get("class_names")
-    return None if target == -1 else names[target] if names else target
+    return names[target] if names and target is not None else target
 
 
 def _fields(graph: Graph) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from kgnn.graphs.archive import MAX_BYTES
 from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.csv_table import Row, column, table_rows
 from kgnn.graphs.excerpts import excerpt
+from kgnn.graphs.given_values import require_length, targets_by_position
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.refusal import Refusal, stop
 
@@ -81,9 +82,16 @@ def molecules_in(
 
 
 def from_smiles(
-    smiles: Sequence[str], targets: Sequence[Hashable | None] | None = None, name: str = "smiles"
+    smiles: Iterable[str], targets: Iterable[Hashable | None] | None = None, name: str = "smiles"
 ) -> GraphDataset:
     """Turn SMILES into graphs.
+
+    Parameters
+    ----------
+    smiles : iterable of str
+    targets : iterable, optional
+        Class of each molecule, by position; None, −1, NaN or empty text for unlabeled.
+    name : str
 
     Examples
     --------
@@ -91,13 +99,14 @@ def from_smiles(
     >>> ethanol.node_labels, ethanol.edge_labels
     (['C', 'C', 'O'], ['SINGLE', 'SINGLE'])
     """
-    if targets is not None and len(targets) != len(smiles):
-        raise GraphDataError(f"expected {len(smiles)} targets, got {len(targets)}")
-    if not len(smiles):
+    smiles = list(smiles)
+    classes = None if targets is None else targets_by_position(targets)
+    require_length(classes, len(smiles), "targets")
+    if not smiles:
         raise GraphDataError("there are no molecules: the list of SMILES is empty")
     molecules = GraphCollector()
     for row, text in enumerate(smiles):
-        target = None if targets is None else targets[row]
+        target = None if classes is None else classes[row]
         place = f"smiles[{row}]"
         molecules.add(place, **_graph(place, text), target=target)
     return molecules.dataset(name)

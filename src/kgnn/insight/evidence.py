@@ -7,7 +7,9 @@ The *evidence* of a set S of nodes for a class is
 where a graph without S has lost these nodes and their edges, nothing else, and the log-odds are
 those of the model's own probabilities. +1 means that S multiplies the odds by e ≈ 2.7. It is a
 measurement and not an approximation: whoever removes the nodes and asks the model gets the same
-number. What a class lacks can be no evidence: a graph may be of a class because it has no ring.
+number, up to ±20: beyond that, probabilities are so near 0 or 1 that they may have been rounded to
+it, and evidence that is larger counts as ±20. What a class lacks can be no evidence: a graph may be
+of a class because it has no ring.
 
 Asked for are single nodes, and the *rooted substructures* of the graph: all nodes that have the
 same Weisfeiler-Lehman color of a depth, which is the same surroundings up to that distance. A set
@@ -36,6 +38,9 @@ _MOST_NODES = 1 << 17
 _FEWEST_SETS = 16
 _LONGEST_WALKS = 2000  # nodes of an unfolded neighborhood that is written out
 _LONGEST_TEXT = 300
+# Odds that change by a factor of 500 million. Where a probability was rounded to 0 the true change
+# is unknown: the logarithm of the smallest number there is would be shown as if it were measured.
+MOST_EVIDENCE = 20.0
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -51,8 +56,8 @@ class Substructure:
         How far the surroundings reach.
     nodes : tuple of int
     evidence : dict of str to float
-        For the predicted class: of the model (``prediction``), and of its networks where it has
-        several.
+        For the predicted class, from −20 to 20: of the model (``prediction``), and of its networks
+        where it has several.
     without : float
         Probability of the predicted class, were these nodes not there.
     """
@@ -118,7 +123,10 @@ def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 
         return Evidence((0.0,) * graph.n_nodes, (), notes)
     proba = predict(without(graph, [np.empty(0, dtype=np.int64), *(part.nodes for part in parts)]))
     odds = {who: log_odds(each, target) for who, each in proba.items()}
-    falls = {who: each[0] - each[1:] for who, each in odds.items()}
+    falls = {
+        who: np.clip(each[0] - each[1:], -MOST_EVIDENCE, MOST_EVIDENCE)
+        for who, each in odds.items()
+    }
     start = resolve_start(graph, "auto")
     found = [
         Substructure(

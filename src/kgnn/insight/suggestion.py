@@ -301,7 +301,8 @@ def _suggestion(
         why.append(f"undecided between {one} and {two}")
     if disagreement is not None and disagreement >= _MUCH_DISAGREEMENT:
         why.append(f"the networks disagree ({disagreement:.2f})")
-    if distance >= typical:
+    # Where most are at no distance at all, that is typical, but not far; nor is a printed 0.00.
+    if distance >= typical and round(distance, 2) > 0:
         why.append(f"farther from labeled graphs than most (distance {distance:.2f})")
     alike = int(candidates.alike[place])
     if alike:

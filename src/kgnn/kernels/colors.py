@@ -72,7 +72,11 @@ def resolve_start(graphs: GraphDataset, start: str) -> str:
                 "Weisfeiler-Lehman compares labels for equality. Round the attributes to labels "
                 "first, or use start='degree'."
             )
-        raise GraphDataError(f"'{graphs.name}' has no node labels; use start='degree' or 'auto'.")
+        raise GraphDataError(
+            f"'{graphs.name}' has no node labels, but they are what is compared: with "
+            "start='labels', and by a model that was trained on graphs with node labels. Give the "
+            "nodes their labels, or train on graphs without (in Python also with start='degree')."
+        )
     return start
 
 

@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.graphs.interop import as_dataset
+from kgnn.graphs.interop import as_dataset, is_graph
 from kgnn.insight.novelty import Familiar, Novelty
 from kgnn.insight.suggestion import Suggestion, next_to_label
 from kgnn.methods.explained import Explained
 from kgnn.methods.held_out import HeldOut
+from kgnn.methods.labels import Labels, given_labels, kind, own_labels, translated
 from kgnn.methods.parameters import CountOrZero, check, parameters
 from kgnn.methods.promising import Promising
 from kgnn.progress import track
@@ -86,6 +87,8 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     ----------
     classes_ : array
         Labels in the order of the columns of `predict_proba`.
+    target_names_ : tuple of str
+        Classes of the dataset that was fitted on, in which labels may be positions.
     labeled_graphs_ : GraphDataset
         The graphs that had a label, with their classes as targets.
     held_out_ : HeldOut or None
@@ -112,7 +115,7 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         X: Graphs,
         y: ArrayLike | None = None,
         *,
-        validation: tuple[Graphs, ArrayLike] | None = None,
+        validation: tuple[Graphs, ArrayLike | None] | Graphs | None = None,
     ) -> Self:
         """Fit on labeled and unlabeled graphs.
 
@@ -120,14 +123,16 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         ----------
         X : GraphDataset or list of graphs
         y : array, optional
-            Label of each graph; −1 or None where it is not known. Default: the dataset's targets.
-        validation : (graphs, labels), optional
-            Labeled graphs to make choices on; they are not trained on. Without them a method
-            chooses by cross-validation of the labeled graphs, or does without.
+            Label of each graph, by position, all of one kind; −1, None, NaN or empty text where it
+            is not known. Default: the dataset's targets.
+        validation : (graphs, labels) or graphs, optional
+            Labeled graphs to make choices on; they are not trained on. Without labels their own
+            targets count. Without graphs a method chooses by cross-validation of the labeled
+            graphs, or does without.
         """
         check(self)
         graphs = as_dataset(X)
-        labels = _labels_of(graphs, y)
+        labels = own_labels(graphs) if y is None else given_labels(graphs, y)
         known = np.array([label is not None for label in labels], dtype=np.bool_)
         if not known.any():
             raise GraphDataError(
@@ -135,11 +140,12 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
                 "class, and -1 for graphs without"
             )
         self.classes_ = np.unique(np.array(labels[known].tolist()))
+        self.target_names_ = graphs.class_names
         task = Task(
             graphs=_hidden(graphs),
             targets=self._encode(labels),
             n_classes=len(self.classes_),
-            validation=None if validation is None else self._validation(*validation),
+            validation=None if validation is None else self._validation(validation),
             seed=self.random_state,
         )
         self.interrupted_, self.sharpness_ = False, 1.0
@@ -239,14 +245,17 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
 
         ``y`` defaults to the dataset's targets, as in `fit`, and may have −1 or None: so
         `sklearn.model_selection.cross_val_score` works on graphs of which only some are labeled.
+        Labels in another form than those of `fit` are refused.
         """
+        check_is_fitted(self, "classes_")
         graphs = as_dataset(X)
-        labels = _labels_of(graphs, y)
+        labels = self._labels_of(graphs, y)
         known = np.flatnonzero([label is not None for label in labels])
         if not len(known):
             raise GraphDataError(
                 f"a score needs labels, and none of the {len(graphs)} graphs has one"
             )
+        self._require_form(labels[known], "label")
         answers = self.predict(graphs[known]).tolist()
         right = [a == b for a, b in zip(answers, labels[known], strict=True)]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
@@ -278,23 +287,54 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         """Return class probabilities of at least one graph."""
         raise NotImplementedError
 
-    def _encode(self, labels: NDArray[np.object_]) -> Ints:
+    def _labels_of(self, graphs: GraphDataset, y: Any) -> Labels:
+        """Return labels as given, or else the targets of the graphs, in the form of the classes."""
+        if y is not None:
+            return given_labels(graphs, y)
+        # Models that were saved by earlier versions do not know the names.
+        names = getattr(self, "target_names_", graphs.class_names)
+        return translated(own_labels(graphs), self.classes_.tolist(), names)
+
+    def _encode(self, labels: Labels) -> Ints:
         """Turn labels into positions in ``classes_``; what is not there becomes −1."""
         position = {label: code for code, label in enumerate(self.classes_.tolist())}
         return np.array([position.get(label, UNLABELED) for label in labels], dtype=np.int64)
 
-    def _validation(self, X: Graphs, y: ArrayLike) -> tuple[GraphDataset, Ints] | None:
+    def _validation(self, validation: Any) -> tuple[GraphDataset, Ints] | None:
+        is_pair = isinstance(validation, tuple | list) and len(validation) == 2
+        X, y = validation if is_pair and not is_graph(validation[0]) else (validation, None)
         graphs = as_dataset(X)
-        labels = _labels_of(graphs, y)
+        labels = self._labels_of(graphs, y)
+        known = [label for label in labels if label is not None]
+        if y is None and not known:
+            raise GraphDataError(
+                f"none of the {len(graphs)} validation graphs has a target; "
+                "give validation=(graphs, labels)"
+            )
         targets = self._encode(labels)
         usable = np.flatnonzero(targets >= 0)
-        if len(usable) == 0 and any(label is not None for label in labels):
-            first = next(label for label in labels if label is not None)
-            raise GraphDataError(
-                f"no validation label is a class of the training graphs: {first!r} is not among "
-                f"{self.classes_.tolist()}; give the labels of both in the same form"
-            )
+        if len(usable) == 0 and known:
+            raise self._other_form("validation label", known[0])
         return (_hidden(graphs[usable]), targets[usable]) if len(usable) else None
+
+    def _require_form(self, labels: Labels, what: str) -> None:
+        """Refuse labels of which none can be a class, and warn if none is one."""
+        classes = self.classes_.tolist()
+        if any(label in classes for label in labels):
+            return
+        if kind(labels[0]) != kind(classes[0]):
+            raise self._other_form(what, labels[0])
+        warnings.warn(
+            f"No {what} is a class of the training graphs: {labels[0]!r} is not among {classes}.",
+            KgnnWarning,
+            stacklevel=3,
+        )
+
+    def _other_form(self, what: str, first: Any) -> GraphDataError:
+        return GraphDataError(
+            f"no {what} is a class of the training graphs: {first!r} is not among "
+            f"{self.classes_.tolist()}; give the labels of both in the same form"
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -311,24 +351,3 @@ def _runs(graphs: GraphDataset) -> list[slice]:
 def _hidden(graphs: GraphDataset) -> GraphDataset:
     """Return the graphs without their targets, so that no method can read them by accident."""
     return graphs.with_targets(np.full(len(graphs), UNLABELED))
-
-
-def _labels_of(graphs: GraphDataset, y: ArrayLike | None) -> NDArray[np.object_]:
-    """Return the label of each graph as a plain Python value, None where it is not known."""
-    if y is None:
-        values: list[Any] = [
-            None if t < 0 else graphs.class_names[t] for t in graphs.targets.tolist()
-        ]
-    else:
-        values = [v.item() if isinstance(v, np.generic) else v for v in y]  # type: ignore[union-attr]
-    if len(values) != len(graphs):
-        raise ParameterError(f"y has {len(values)} labels for {len(graphs)} graphs.")
-    labels = np.empty(len(values), dtype=object)
-    labels[:] = [None if _is_missing(v) else v for v in values]
-    return labels
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    return isinstance(value, (int, float)) and (value == UNLABELED or value != value)

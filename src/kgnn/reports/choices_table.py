@@ -1,55 +1,116 @@
-"""What single choices in KGNN are worth, as a table."""
+"""What other settings of a method are worth, as tables."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kgnn.reports.comparison import REFERENCE, Comparison, compare_groups
-from kgnn.reports.numbers import signed
+from kgnn.reports.comparison import Comparison, compare_groups
+from kgnn.reports.numbers import mean_with_std, signed
 from kgnn.reports.paper import dataset_title, method_title
 from kgnn.reports.results import Group, Results
 from kgnn.reports.table_data import Table, TableCell
 
-_NAME = method_title(REFERENCE)
 _NAMED = 2  # parameters; of more changes at once, the others are counted
-_NOTES = (
-    f"Accuracy of {_NAME} with these settings minus that with its defaults on the same splits, in "
+_DIFFERENCES = (
+    "Accuracy of {name} with these settings minus that with its defaults on the same splits, in "
     "percentage points, ± the standard error of the mean. What is less than twice its error may "
     "be chance. ▲ and ▼ mark what is significantly better or worse (paired t-test with the "
-    "correction of Nadeau & Bengio, Holm over the rows).",
+    "correction of Nadeau & Bengio, Holm over the rows)."
+)
+_SEEDS = (
+    "Accuracy of {name} with these settings minus that with its defaults and the same seeds on "
+    "one split, in percentage points, ± the standard error of the mean."
+)
+_ACCURACIES = (
+    "Accuracy on TEST in percent: mean ± standard deviation over {over}. These settings have no "
+    "{over} in common with runs of {name} with its defaults, so there are no differences."
 )
 
 
-def choices_table(results: Results, *, labels: float = 0.1) -> Table:
-    """Build a table of KGNN with other settings against KGNN with its defaults."""
-    changed = [
-        group
-        for group in results.groups
-        if (group.method, group.protocol, group.labels) == (REFERENCE, "fair", labels)
-        and group.parameters
-    ]
-    rows = sorted({_key(group.parameters) for group in changed}, key=_order)
-    columns = {}
+def choices_tables(results: Results) -> list[Table]:
+    """Build tables of each method that was run with other settings than its defaults.
+
+    Where the defaults were run on the same splits the table has differences, else accuracies; a
+    method may have one of each.
+    """
+    changed = [group for group in results.groups if group.parameters]
+    terms = {(group.protocol, group.labels) for group in changed}
+    tables = []
+    for method in results.methods:
+        for protocol, labels in sorted(terms):
+            own = [
+                g for g in changed if (g.method, g.protocol, g.labels) == (method, protocol, labels)
+            ]
+            tables += _tables(results, own) if own else []
+    return tables
+
+
+def told_terms(protocol: str, labels: float) -> str:
+    """Say in a title on which terms was run, where these are not the usual ones.
+
+    Examples
+    --------
+    >>> told_terms("fair", 0.1), told_terms("paper", 0.025)
+    ('', " on the split of the paper's code, 2.5 % labeled")
+    """
+    split = " on the split of the paper's code" if protocol == "paper" else ""
+    return split + ("" if labels == 0.1 else f", {100 * labels:g} % labeled")
+
+
+def _tables(results: Results, groups: Sequence[Group]) -> list[Table]:
+    """Build the tables of one method on the same terms."""
+    cells: dict[str, dict[str, TableCell]] = {}
+    apart: dict[str, dict[str, TableCell]] = {}
     for dataset in results.datasets:
-        own = results.find(REFERENCE, dataset, labels=labels)
-        there = [group for group in changed if group.dataset == dataset]
-        if own and there:
-            compared = zip(there, compare_groups(there, own), strict=True)
-            columns[dataset] = {_key(g.parameters): _cell(g, each) for g, each in compared if each}
+        there = [group for group in groups if group.dataset == dataset]
+        for group, compared in zip(there, _compared(results, there), strict=True):
+            column = (cells if compared else apart).setdefault(dataset, {})
+            column[_key(group.parameters)] = (
+                _difference(group, compared) if compared else _accuracy(group)
+            )
+    name, is_paper = method_title(groups[0].method), groups[0].protocol == "paper"
+    over = "seeds" if is_paper else "splits"
+    title = f"{name} with other settings{told_terms(groups[0].protocol, groups[0].labels)}"
+    differences = (_SEEDS if is_paper else _DIFFERENCES).format(name=name)
+    accuracies = _ACCURACIES.format(name=name, over=over)
+    both = bool(cells and apart)
+    return [
+        *([_table(title, cells, differences, groups[0])] if cells else []),
+        *(
+            [_table(f"{title}: accuracy" if both else title, apart, accuracies, groups[0])]
+            if apart
+            else []
+        ),
+    ]
+
+
+def _compared(results: Results, groups: Sequence[Group]) -> list[Comparison | None]:
+    """Compare groups of one method and dataset with its defaults; None where that cannot be."""
+    if not groups:
+        return []
+    like = groups[0]
+    own = results.find(like.method, like.dataset, protocol=like.protocol, labels=like.labels)
+    return compare_groups(groups, own) if own else [None] * len(groups)
+
+
+def _table(
+    title: str, columns: Mapping[str, Mapping[str, TableCell]], note: str, of: Group
+) -> Table:
+    rows = sorted({row for cells in columns.values() for row in cells}, key=_order)
     return Table(
-        f"{_NAME} with other settings",
+        title,
         ("setting", *map(dataset_title, columns)),
         tuple(
-            (
-                TableCell(_told(json.loads(row))),
-                *(cells.get(row, TableCell()) for cells in columns.values()),
-            )
-            for row in rows
+            (TableCell(told), *(cells.get(row, TableCell()) for cells in columns.values()))
+            for row, told in zip(rows, _told(rows), strict=True)
         ),
-        _NOTES,
+        (note,),
+        of.protocol,
+        of.labels,
     )
 
 
@@ -57,33 +118,47 @@ def _key(parameters: Mapping[str, Any]) -> str:
     return json.dumps(parameters, sort_keys=True)
 
 
-def _order(row: str) -> tuple[bool, list[tuple[str, bool, float, str]]]:
+def _order(row: str) -> tuple[bool, list[tuple[str, bool, list[float], str]]]:
     """Sort single changes first, by name and then by value."""
     parameters = json.loads(row)
     return len(parameters) > 1, [_place(name, value) for name, value in parameters.items()]
 
 
-def _place(name: str, value: Any) -> tuple[str, bool, float, str]:
-    is_number = isinstance(value, (int, float))
-    return name, not is_number, float(value) if is_number else 0.0, str(value)
+def _place(name: str, value: Any) -> tuple[str, bool, list[float], str]:
+    values = value if isinstance(value, list) else [value]
+    are_numbers = all(isinstance(each, (int, float)) for each in values)
+    return (
+        name,
+        not are_numbers,
+        [float(each) for each in values] if are_numbers else [],
+        str(value),
+    )
 
 
-def _told(parameters: Mapping[str, Any]) -> str:
-    """Write settings as ``--set`` takes them."""
-    every = [f"{name}={_value(value)}" for name, value in parameters.items()]
-    more = len(every) - _NAMED
-    return ", ".join(every[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _told(rows: Iterable[str]) -> list[str]:
+    """Write settings as ``--set`` takes them, in short where that tells them apart."""
+    every = [[f"{k}={_value(v)}" for k, v in json.loads(row).items()] for row in rows]
+    short = [_shortened(each) for each in every]
+    times = Counter(short)
+    return [", ".join(e) if times[s] > 1 else s for e, s in zip(every, short, strict=True)]
+
+
+def _shortened(settings: Sequence[str]) -> str:
+    more = len(settings) - _NAMED
+    return ", ".join(settings[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _value(value: Any) -> str:
-    return f"({', '.join(map(str, value))})" if isinstance(value, list) else str(value)
+    if isinstance(value, list) and len(value) != 1:
+        return f"({', '.join(map(str, value))})"
+    return str(value[0] if isinstance(value, list) else value)
 
 
-def _cell(group: Group, compared: Comparison) -> TableCell:
+def _difference(group: Group, compared: Comparison) -> TableCell:
     difference, error = signed(compared.difference), compared.error
     return TableCell(
         difference if math.isnan(error) else f"{difference} ± {error:.1f}",
-        f"{compared.n} split{'s' if compared.n > 1 else ''}",
+        _counted(group, compared.n),
         method=group.method,
         dataset=group.dataset,
         parameters=group.parameters,
@@ -91,3 +166,22 @@ def _cell(group: Group, compared: Comparison) -> TableCell:
         n=compared.n,
         comparison=compared,
     )
+
+
+def _accuracy(group: Group) -> TableCell:
+    n = len(group.records)
+    return TableCell(
+        mean_with_std(group.mean, group.std, n),
+        _counted(group, n),
+        method=group.method,
+        dataset=group.dataset,
+        parameters=group.parameters,
+        mean=group.mean,
+        std=group.std,
+        interval=group.interval,
+        n=n,
+    )
+
+
+def _counted(group: Group, n: int) -> str:
+    return f"{n} {'seed' if group.protocol == 'paper' else 'split'}{'s' if n > 1 else ''}"

@@ -24,6 +24,8 @@ def draw(
     title: str = "",
     *,
     names: Sequence[str] | None = None,
+    numbers: Sequence[str] | None = None,
+    notes: Sequence[str] | None = None,
     styles: Sequence[str] | None = None,
     width: float = 220.0,
     height: float = 180.0,
@@ -40,6 +42,10 @@ def draw(
         What it is, for tooltips and for those who cannot see it.
     names : sequence of str, optional
         Written into the nodes, such as elements of atoms.
+    numbers : sequence of str, optional
+        Written beside the nodes; empty for those that need none.
+    notes : sequence of str, optional
+        What a node tells when it is pointed at.
     styles : sequence of str, optional
         Classes of `kgnn.reports.palette`, one for each node.
     width, height : float
@@ -61,8 +67,12 @@ def draw(
         element("title", label),
         _edges(places, pairs[~stressed[pairs].all(axis=1)], "edge"),
         _edges(places, pairs[stressed[pairs].all(axis=1)], "edge stressed-edge"),
-        *(_node(places[i], size, _kind(i, stressed[i], styles)) for i in range(n_nodes)),
+        *(
+            _node(places[i], size, _kind(i, stressed[i], styles), notes[i] if notes else "")
+            for i in range(n_nodes)
+        ),
         _written(places, names, size) if names else None,
+        _numbered(places, numbers, size) if numbers else None,
         label=label,
     )
 
@@ -98,8 +108,9 @@ def _kind(node: int, is_stressed: bool, styles: Sequence[str] | None) -> str:
     )
 
 
-def _node(place: Places, size: float, kind: str) -> Markup:
-    return element("circle", class_=kind, cx=place[0], cy=place[1], r=size)
+def _node(place: Places, size: float, kind: str, note: str) -> Markup:
+    told = element("title", note) if note else None
+    return element("circle", told, class_=kind, cx=place[0], cy=place[1], r=size)
 
 
 def _written(places: Places, names: Sequence[str], size: float) -> Markup:
@@ -107,5 +118,16 @@ def _written(places: Places, names: Sequence[str], size: float) -> Markup:
         *(
             text(x, y + size / 2, name, "inside", "middle")
             for (x, y), name in zip(places, names, strict=True)
+        )
+    )
+
+
+def _numbered(places: Places, numbers: Sequence[str], size: float) -> Markup:
+    """Write beside nodes, above them at their right."""
+    return joined(
+        *(
+            text(x + 0.8 * size + 1, y - 0.8 * size - 1, number, "number")
+            for (x, y), number in zip(places, numbers, strict=True)
+            if number
         )
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import TypedDict
 
 from threadpoolctl import threadpool_limits
 
-from kgnn.insight.evidence import PREDICTION, Substructure
+from kgnn.insight.evidence import MOST_EVIDENCE, PREDICTION, Substructure
 from kgnn.insight.explanation import (
     Explanation,
     Sketch,
@@ -22,13 +23,22 @@ from kgnn.reports.frame import drawing, text
 from kgnn.reports.html_tables import scrolling
 from kgnn.reports.markup import Markup, element, joined
 from kgnn.reports.molecule import MOLECULE_NOTE, draw_molecule
+from kgnn.reports.node_notes import node_notes
 
+
+class _Size(TypedDict):
+    width: float
+    height: float
+
+
+_LARGE, _SMALL = _Size(width=460.0, height=360.0), _Size(width=220.0, height=180.0)
 _STEPS = 4  # shades of evidence
 _WIDTH, _LEFT, _FULL = 340.0, 84.0, 140.0  # of bars
-_LARGE, _SMALL = {"width": 460.0, "height": 360.0}, {"width": 220.0, "height": 180.0}
 _MOST_CLASSES = 8
 _PER_NAME = 8.0  # width of a drawing for each node, so that names fit into nodes
 _LONGEST_NAME = 2  # letters that fit into a node
+_MOST_NUMBERED = 150  # nodes of a graph in which numbers beside nodes can be read
+_NAMED = 8  # nodes of a substructure, of more the others are counted
 _WHO = {
     PREDICTION: ("model", "s6"),
     "gnn": ("p (GNN)", "s1"),
@@ -38,7 +48,8 @@ _SHORT = {"gnn": "p", "memory": "q"}
 _METHOD = (
     "Evidence is measured, not estimated: nodes and their edges are removed, the model is asked "
     "again, and the evidence is by how much the log-odds of the predicted class fall. +1 means "
-    "that the odds are 2.7 times as high with these nodes as without. A substructure is all nodes "
+    "that the odds are 2.7 times as high with these nodes as without; beyond ±20 nothing is told "
+    "apart, since probabilities so near 0 or 1 are no longer exact. A substructure is all nodes "
     "that have the same surroundings up to a distance, written as a node's label with its "
     "neighbors in parentheses; all of its nodes are removed together. Sets of more than half of "
     "the nodes are not tried. What a graph lacks cannot be marked: a class that is known by "
@@ -136,15 +147,24 @@ def _marked(explanation: Explanation) -> Markup:
     graph, evidence = explanation.graph, explanation.evidence.nodes
     most = max(map(abs, evidence), default=0.0)
     kinds = [shade(evidence[node], most) for node in graph.nodes]
-    molecule = draw_molecule(graph, kinds, **_LARGE)
-    told = []
+    named = _named(explanation)
+    molecule = draw_molecule(graph, kinds, numbered=named, **_LARGE)
+    told = ["A node that is pointed at tells its number and label."]
+    if molecule or len(graph.nodes) <= _MOST_NUMBERED:
+        told[0] = f"The number beside a node is its own. {told[0]}"
     if len(graph.nodes) < graph.n_nodes:
         few = f"{len(graph.nodes):,} of {graph.n_nodes:,}"
         told.append(f"{few} nodes, around those that speak most.")
     if molecule:
         told.append(MOLECULE_NOTE)
     notes = (element("p", note, class_="note") for note in told)
-    return joined(molecule or _diagram(graph, kinds, **_LARGE), *notes)
+    return joined(molecule or _diagram(graph, kinds, named, **_LARGE), *notes)
+
+
+def _named(explanation: Explanation) -> set[int]:
+    """Return the nodes that the page names."""
+    parts = (*explanation.speaking(), *explanation.speaking(against=True))
+    return {node for part in parts for node in part.nodes[:_NAMED]}
 
 
 def shade(evidence: float, most: float) -> str:
@@ -159,15 +179,27 @@ def shade(evidence: float, most: float) -> str:
     return f"{'for' if evidence > 0 else 'against'}-{step}" if step else "silent"
 
 
-def _diagram(graph: Sketch, kinds: Sequence[str], *, width: float, height: float) -> Markup:
-    fits = len(graph.nodes) * _PER_NAME <= width and max(
-        map(len, graph.node_labels), default=0
-    ) <= (_LONGEST_NAME)
+def _diagram(
+    graph: Sketch,
+    kinds: Sequence[str],
+    named: Collection[int] | None = None,
+    *,
+    width: float,
+    height: float,
+) -> Markup:
+    """Draw a graph; all of its nodes are numbered if it is small, else those that are named."""
+    is_small = len(graph.nodes) * _PER_NAME <= width
+    fits = is_small and 0 < max(map(len, graph.node_labels), default=0) <= _LONGEST_NAME
+    numbers = None
+    if named is not None and len(graph.nodes) <= _MOST_NUMBERED:
+        numbers = [str(node) if is_small or node in named else "" for node in graph.nodes]
     return draw(
         len(graph.nodes),
         list(graph.edges),
         title=f"graph {graph.name}",
-        names=graph.node_labels if fits and graph.node_labels else None,
+        names=graph.node_labels if fits else None,
+        numbers=numbers,
+        notes=node_notes(graph),
         styles=kinds,
         width=width,
         height=height,
@@ -195,11 +227,18 @@ def _parts(explanation: Explanation, title: str, *, against: bool) -> Markup:
 
 
 def _part(part: Substructure) -> Markup:
-    each = [f"{_SHORT[who]} {signed(v)}" for who, v in part.evidence.items() if who in _SHORT]
+    each = [f"{_SHORT[who]} {_bounded(v)}" for who, v in part.evidence.items() if who in _SHORT]
     reach = f"distance {part.depth}" if part.depth else "the label alone"
-    told = "; ".join([reach, node_list(part.nodes), *each, f"{part.without:.1%} without"])
-    shown = signed(part.evidence[PREDICTION])
+    told = "; ".join([reach, node_list(part.nodes, _NAMED), *each, f"{part.without:.1%} without"])
+    shown = _bounded(part.evidence[PREDICTION])
     return element("li", element("b", shown), element("code", part.text), element("small", told))
+
+
+def _bounded(evidence: float) -> str:
+    """Write evidence; of what is as large as can be told, the bound alone."""
+    if abs(evidence) < MOST_EVIDENCE:
+        return signed(evidence)
+    return f"≥ +{MOST_EVIDENCE:g}" if evidence > 0 else f"≤ −{MOST_EVIDENCE:g}"
 
 
 def _neighbors(explanation: Explanation) -> Markup:

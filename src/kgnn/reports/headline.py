@@ -84,7 +84,8 @@ def headline(
     """Say in sentences where KGNN stands among methods."""
     there = standings(results, methods, datasets, labels=labels)
     if not there:
-        return [f"There are no records of {_NAME} with {100 * labels:g} % of all graphs labeled."]
+        share = f"{100 * labels:g} % of all graphs labeled"
+        return [f"There are no records of {_NAME} with its defaults and {share}."]
     found = complete(there)
     if not found:
         return [_left_out(there, found)]

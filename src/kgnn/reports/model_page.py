@@ -16,6 +16,7 @@ from kgnn.reports.html_tables import scrolling
 from kgnn.reports.line_chart import Point, Series, line_chart
 from kgnn.reports.markup import Markup, element, joined
 from kgnn.reports.molecule import MOLECULE_NOTE, draw_molecule
+from kgnn.reports.node_notes import node_notes
 from kgnn.reports.palette import MUTED, style
 from kgnn.reports.reliability import reliability_diagram
 
@@ -82,8 +83,10 @@ def _rounds(rounds: Sequence[RoundFacts], ending: str) -> Markup:
     told = (
         "In each round both networks, the graph neural network p and the kernel memory q, are "
         "taught the unlabeled graphs that they agree on and are most sure of; round 0 has the "
-        "labeled graphs alone. The last columns are how many held-out graphs are right. "
+        "labeled graphs alone. "
     )
+    if networks:
+        told += "The last columns are how many held-out graphs are right. "
     chart = _round_chart(rounds, networks) if networks and len(rounds) > 1 else None
     table = joined(scrolling("Rounds", headings, rows), _note(told + _ENDINGS.get(ending, "")))
     return element("div", element("div", table), chart, class_="pair")
@@ -225,6 +228,7 @@ def _diagram(graph: Sketch, kinds: dict[str, str]) -> Markup:
         list(graph.edges),
         title=f"graph {graph.name}",
         names=graph.node_labels if _fits(graph) else None,
+        notes=node_notes(graph),
         styles=[kinds[label] for label in graph.node_labels] or ["s1"] * len(graph.nodes),
     )
 

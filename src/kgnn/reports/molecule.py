@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from kgnn.insight.explanation import Sketch
 from kgnn.reports.frame import drawing, text
 from kgnn.reports.markup import Markup, element
+from kgnn.reports.node_notes import node_notes
 
 # What a reader of such a drawing should know.
 MOLECULE_NOTE = (
@@ -40,6 +41,7 @@ def draw_molecule(
     graph: Sketch,
     styles: Sequence[str] | None = None,
     *,
+    numbered: Collection[int] = (),
     width: float = 220.0,
     height: float = 180.0,
 ) -> Markup | None:
@@ -50,7 +52,10 @@ def draw_molecule(
     graph : Sketch
         Its nodes are labeled by element and its edges by type, as from SMILES.
     styles : sequence of str, optional
-        Classes of the discs behind the atoms, one for each node.
+        Classes of the discs behind the atoms, one for each node. A disc that is pointed at tells
+        which node it is.
+    numbered : collection of int
+        Nodes, by their numbers in the graph, that these are written at.
     width, height : float
         Of the drawing; one of a larger molecule has the same shape and a finer scale.
 
@@ -69,7 +74,9 @@ def draw_molecule(
         return None
     try:
         molecule = _molecule(graph)
-        return None if molecule is None else _drawn(molecule, graph, styles, width, height)
+        return (
+            None if molecule is None else _drawn(molecule, graph, styles, numbered, width, height)
+        )
     except ImportError:  # no RDKit, or one without the system's libraries that it draws with
         return None
 
@@ -139,16 +146,31 @@ def _lay_out(molecule: Any) -> None:
 
 
 def _drawn(
-    molecule: Any, graph: Sketch, styles: Sequence[str] | None, width: float, height: float
+    molecule: Any,
+    graph: Sketch,
+    styles: Sequence[str] | None,
+    numbered: Collection[int],
+    width: float,
+    height: float,
 ) -> Markup:
     zoom = _zoom(molecule, width, height)
     pen = _pen(round(zoom * width), round(zoom * height))
     pen.DrawMolecule(molecule)
     pen.FinishDrawing()
     places = [pen.GetDrawCoords(node) for node in range(len(graph.nodes))]
+    radius = _HALO * _BOND_LENGTH
     halos = [
-        element("circle", class_=f"halo {style}", cx=place.x, cy=place.y, r=_HALO * _BOND_LENGTH)
-        for place, style in (zip(places, styles, strict=True) if styles else ())
+        element(
+            "circle",
+            element("title", note),
+            class_=f"halo {style}",
+            cx=place.x,
+            cy=place.y,
+            r=radius,
+        )
+        for place, style, note in (
+            zip(places, styles, node_notes(graph), strict=True) if styles else ()
+        )
     ]
     bonds, written = _strokes(pen.GetDrawingText())
     atoms = [
@@ -156,10 +178,14 @@ def _drawn(
         for node, name in enumerate(graph.node_labels)
         if node in written
     ]
+    numbers = [
+        text(place.x + 0.6 * radius, place.y - 0.6 * radius, str(node), "number")
+        for place, node in zip(places, graph.nodes, strict=True)
+        if node in numbered
+    ]
     label = f"graph {graph.name}"
-    return drawing(
-        pen.Width(), pen.Height(), element("title", label), *halos, *bonds, *atoms, label=label
-    )
+    shapes = (*halos, *bonds, *atoms, *numbers)
+    return drawing(pen.Width(), pen.Height(), element("title", label), *shapes, label=label)
 
 
 def _zoom(molecule: Any, width: float, height: float) -> float:

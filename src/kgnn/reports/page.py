@@ -17,7 +17,7 @@ from kgnn.reports.figures import all_figures
 from kgnn.reports.headline import about_parts, headline, headline_table
 from kgnn.reports.html_tables import html_table
 from kgnn.reports.markup import Markup, element, escaped, joined, script_json
-from kgnn.reports.numbers import listed
+from kgnn.reports.numbers import listed, runs
 from kgnn.reports.palette import DARK, LIGHT, variables
 from kgnn.reports.paper import dataset_title
 from kgnn.reports.provenance import how_it_was_made, what_is_missing
@@ -28,8 +28,6 @@ from kgnn.reports.unfinished import unfinished_table
 
 TITLE = "Semi-supervised graph classification: results"
 _LABELS = 0.1
-# The one table that is not of the fair protocol.
-_OF_PAPER_PROTOCOL = "Accuracy on the split of the paper's code"
 _MOST_ROWS = 12  # of failed runs that are shown without asking
 
 
@@ -99,10 +97,8 @@ def _headline(results: Results, details: Details) -> Markup:
 
 
 def _table(table: Table, details: Details) -> Markup:
-    protocol = "paper" if table.title == _OF_PAPER_PROTOCOL else "fair"
-
     def position(cell: TableCell) -> int | None:
-        return details.position(cell, protocol, _LABELS)
+        return details.position(cell, table.protocol, table.labels)
 
     return html_table(table, position)
 
@@ -137,13 +133,18 @@ def _list(sentences: Iterable[str]) -> Markup:
 def _summary(records: Sequence[Record], results: Results) -> Markup:
     """Say how much there is, in one line."""
     days = sorted(record.finished[:10] for record in records if record.finished)
+    names = [dataset_title(dataset) for dataset in results.datasets]
     told = [
-        f"{len(records):,} runs",
-        f"{len(results.methods)} methods",
-        f"{len(results.datasets)} datasets: {listed(list(map(dataset_title, results.datasets)))}",
+        runs(len(records)),
+        _counted(len(results.methods), "method"),
+        f"{_counted(len(results.datasets), 'dataset')}: {listed(names)}",
         *([f"last run on {days[-1]}"] if days else []),
     ]
     return escaped(" · ".join(told))
+
+
+def _counted(n: int, word: str) -> str:
+    return f"{n} {word}{'s' if n != 1 else ''}"
 
 
 def _entry(section: Section) -> Markup:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from kgnn.benchmark.record import Record
 from kgnn.reports.numbers import listed, runs
-from kgnn.reports.paper import TABLE_2, TABLE_3, dataset_title, method_title
-from kgnn.reports.report_tables import table_datasets
+from kgnn.reports.paper import TABLE_2, TABLE_3, PaperTable, dataset_title, method_title
+from kgnn.reports.report_tables import table_datasets, usual_methods
 from kgnn.reports.results import PAPER_DATASETS, Results
 
 _MOST_REASONS = 20
@@ -44,6 +45,17 @@ def what_is_missing(results: Results) -> list[str]:
     return [*_without_records(results), *_reasons(results.unfinished)]
 
 
+def has_most_of(results: Results, table: PaperTable) -> bool:
+    """Tell whether half of a table's methods were run; else a store is a grid of one's own.
+
+    Examples
+    --------
+    >>> has_most_of(Results([]), TABLE_2)
+    False
+    """
+    return 2 * len(set(table) & set(usual_methods(results))) >= len(table)
+
+
 def _when(records: Sequence[Record]) -> str:
     days = sorted(record.finished[:10] for record in records if record.finished)
     if not days:
@@ -65,18 +77,17 @@ def _variants(records: Sequence[Record], name: str) -> list[str]:
 
 def _without_records(results: Results) -> list[str]:
     """Name what is not there: methods and datasets as a whole, then single places."""
-    wanted = [*TABLE_2, *(m for m in results.methods if m not in TABLE_2)]
-    if set(results.methods) & (set(TABLE_3) - {"kgnn"}):
-        wanted += [method for method in TABLE_3 if method not in wanted]
-    there = table_datasets(results)
-    absent = {d: {m for m in wanted if not results.find(m, d)} for d in there}
-    nowhere = [method for method in wanted if all(method in absent[d] for d in there)]
+    printed = [table for table in (TABLE_2, TABLE_3) if has_most_of(results, table)]
+    nowhere = [m for m in dict.fromkeys(chain(*printed)) if m not in results.methods]
     lines = [f"No runs of {_methods(nowhere)}."] if nowhere else []
-    if set(there) & set(PAPER_DATASETS):
-        unseen = [dataset_title(d) for d in PAPER_DATASETS if d not in there]
+    if printed and set(results.datasets) & set(PAPER_DATASETS):
+        unseen = [dataset_title(d) for d in PAPER_DATASETS if d not in results.datasets]
         lines += [f"No runs on {listed(unseen)}."] if unseen else []
-    for dataset in there:
-        some = [method for method in wanted if method in absent[dataset] and method not in nowhere]
+    # On any terms: what was run with other settings is in a table of its own.
+    run = {(group.method, group.dataset) for group in results.groups}
+    in_order = [m for m in dict.fromkeys([*TABLE_2, *results.methods]) if m in results.methods]
+    for dataset in table_datasets(results):
+        some = [method for method in in_order if (method, dataset) not in run]
         lines += [f"No runs on {dataset_title(dataset)}: {_methods(some)}."] if some else []
     return lines
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kgnn.reports.choices_table import choices_table
+from collections.abc import Sequence
+
+from kgnn.reports.choices_table import choices_tables, told_terms
 from kgnn.reports.comparison_table import comparison_table
 from kgnn.reports.paper import TABLE_2, TABLE_3
 from kgnn.reports.results import Results
@@ -16,23 +18,33 @@ from kgnn.reports.tables import (
     without_twins_table,
 )
 
+_LABELS = 0.1  # share of all graphs, in the tables of the paper
+
 
 def table_datasets(results: Results) -> list[str]:
     """Return the datasets that have a number for the tables; others are those of figures alone."""
     return [d for d in results.datasets if any(results.find(m, d) for m in results.methods)]
 
 
+def usual_methods(results: Results) -> list[str]:
+    """Return the methods that were run with their defaults; others have tables of their own."""
+    usual = {group.method for group in results.groups if not group.parameters}
+    return [method for method in results.methods if method in usual]
+
+
 def main_methods(results: Results) -> list[str]:
     """Return the methods of Table 2 that there are, those that the paper has not last but KGNN."""
-    there = [method for method in results.methods if method not in TABLE_3]
+    usual = usual_methods(results)
+    there = [method for method in usual if method not in TABLE_3]
     in_paper = [method for method in there if method in TABLE_2]
     others = [method for method in there if method not in TABLE_2]
-    return [*in_paper, *others, *(["kgnn"] if "kgnn" in results.methods else [])]
+    return [*in_paper, *others, *(["kgnn"] if "kgnn" in usual else [])]
 
 
 def ablations(results: Results) -> list[str]:
     """Return the methods of Table 3 that there are."""
-    return [method for method in TABLE_3 if method in results.methods]
+    usual = usual_methods(results)
+    return [method for method in TABLE_3 if method in usual]
 
 
 def report_tables(results: Results) -> list[Table]:
@@ -49,6 +61,27 @@ def report_tables(results: Results) -> list[Table]:
         calibration_table(results, every, datasets),
         label_sets_table(results, every, datasets),
         cost_table(results, every, datasets),
-        choices_table(results),
+        *_other_shares(results, every),
+        *choices_tables(results),
     ]
     return [table for table in tables if not table.is_empty]
+
+
+def _other_shares(results: Results, methods: Sequence[str]) -> list[Table]:
+    """Build tables of accuracy with fewer or more labels, one for each share and protocol."""
+    there = [group for group in results.groups if not group.parameters and group.labels != _LABELS]
+    tables = []
+    for protocol, labels in sorted({(group.protocol, group.labels) for group in there}):
+        own = [group for group in there if (group.protocol, group.labels) == (protocol, labels)]
+        run = {group.method for group in own}, {group.dataset for group in own}
+        tables.append(
+            accuracy_table(
+                results,
+                [method for method in methods if method in run[0]],
+                [dataset for dataset in results.datasets if dataset in run[1]],
+                title=f"Accuracy{told_terms(protocol, labels)}",
+                protocol=protocol,
+                labels=labels,
+            )
+        )
+    return tables

@@ -6,27 +6,29 @@ from collections.abc import Iterable
 
 from kgnn.reports.headline import about_parts, headline, headline_table
 from kgnn.reports.markdown import code, escape_markdown, table_markdown
-from kgnn.reports.provenance import how_it_was_made, what_is_missing
+from kgnn.reports.paper import TABLE_2, TABLE_3
+from kgnn.reports.provenance import has_most_of, how_it_was_made, what_is_missing
 from kgnn.reports.report_tables import ablations, main_methods, report_tables, table_datasets
-from kgnn.reports.results import Results
+from kgnn.reports.results import PAPER_DATASETS, Results
 from kgnn.reports.table_data import Table
 
-COMMANDS = """\
-kgnn bench table2 -o results
-kgnn bench table3 -o results
-kgnn report results --format markdown -o docs/results.md
-kgnn report results -o page.html"""
+_REPORTS = (
+    "kgnn report results --format markdown -o docs/results.md",
+    "kgnn report results -o page.html",
+)
 
 
-def summary_markdown(results: Results, commands: str = COMMANDS) -> str:
+def summary_markdown(results: Results, commands: str | None = None) -> str:
     """Return the whole page.
 
     Parameters
     ----------
     results : Results
-    commands : str
-        Those that make the records and the page, one a line.
+    commands : str, optional
+        Those that make the records and the page, one a line. Unless given, those of the paper's
+        tables where the records are of these; nobody knows how others were made.
     """
+    commands = _commands(results) if commands is None else commands
     parts = [
         "# Results",
         readme_markdown(results),
@@ -34,7 +36,7 @@ def summary_markdown(results: Results, commands: str = COMMANDS) -> str:
         "## What is missing",
         _bullets(what_is_missing(results)) or "Nothing.",
         "## How it was made",
-        code(commands),
+        code(commands) if commands else "",
         _bullets(how_it_was_made(results)),
         _single_run(results),
     ]
@@ -48,6 +50,17 @@ def readme_markdown(results: Results) -> str:
     parts = about_parts(results, ablations(results), datasets)
     sentences = _bullets([*headline(results, methods, datasets), *parts])
     return sentences if table.is_empty else f"{sentences}\n\n{table_markdown(table)}"
+
+
+def _commands(results: Results) -> str:
+    """Return the commands that make the paper's tables, as far as the records are of these."""
+    if not set(results.datasets) & set(PAPER_DATASETS):
+        return ""
+    grids = {"table2": TABLE_2, "table3": TABLE_3}
+    made = [
+        f"kgnn bench {g} -o results" for g, table in grids.items() if has_most_of(results, table)
+    ]
+    return "\n".join([*made, *_REPORTS]) if made else ""
 
 
 def _bullets(sentences: Iterable[str]) -> str:

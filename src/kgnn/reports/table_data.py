@@ -68,12 +68,17 @@ class Table:
         Each as long as the headings.
     notes : tuple of str
         What a reader has to know; sentences.
+    protocol : str
+    labels : float
+        On which terms the runs of its cells were made.
     """
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...] = ()
+    protocol: str = "fair"
+    labels: float = 0.1
 
     @property
     def is_empty(self) -> bool:

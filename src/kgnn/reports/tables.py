@@ -79,7 +79,8 @@ def accuracy_table(
         _MARKS if tested else "",
         _rank_note(ranking),
     )
-    return method_table(title, methods, columns, notes)
+    table = method_table(title, methods, columns, notes)
+    return replace(table, protocol=protocol, labels=labels)
 
 
 def paper_protocol_table(
