@@ -25,6 +25,7 @@ NOT_METHODS = {
     "pretrained",
     "registry",
     "held_out",
+    "labels",
     "promising",
     "machines",
     "model_file",
