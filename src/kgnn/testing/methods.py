@@ -5,6 +5,7 @@ A check takes a method that has not been fitted and raises AssertionError with t
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -226,8 +227,18 @@ def is_the_same_after_saving(method: GraphClassifier) -> None:
     assert (opened.predict_proba(new) == model.predict_proba(new)).all(), "other probabilities"
 
 
+def is_the_same_in_another_process(method: GraphClassifier) -> None:
+    """A fitted model passes between the processes of joblib, as scikit-learn's do."""
+    graphs, labels, new = _task()
+    model = _fitted(method, graphs, labels)
+    passed = pickle.loads(pickle.dumps(model))
+    assert passed.get_params() == model.get_params()
+    assert (passed.predict_proba(new) == model.predict_proba(new)).all(), "other probabilities"
+
+
 CHECKS: tuple[Check, ...] = (
     is_the_same_after_saving,
+    is_the_same_in_another_process,
     gives_probabilities,
     same_seed_same_bits,
     leaves_global_randomness_alone,

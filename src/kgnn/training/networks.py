@@ -95,6 +95,13 @@ class Network(ABC):
         self.optimizing = optimizing
 
     @abstractmethod
+    def saved_state(self) -> dict[str, Any]:
+        """Return the attributes that predictions need; how to train is not among them."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.saved_state()
+
+    @abstractmethod
     def prepare(self, graphs: GraphDataset) -> Any:
         """Do once what need not be repeated for each epoch."""
 
