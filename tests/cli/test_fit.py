@@ -255,8 +255,8 @@ def test_a_full_disk_leaves_the_old_model(kgnn, files):
 _STOP = "import os, signal\nstop = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
 # Once the first round has ended, there is something to keep.
 _IN_ROUND_1 = _STOP + (
-    "import kgnn.training.cotraining as c\njudge = c._judge\n"
-    "def stopping(*a):\n    judge(*a)\n    stop()\nc._judge = stopping\n"
+    "import kgnn.training.cotraining as c\nending = c._ending\n"
+    "def stopping(*a):\n    stop()\n    return ending(*a)\nc._ending = stopping\n"
 )
 _IN_CROSS_FITTING = _STOP + (
     "import kgnn.methods.promising as b\ncross_fitted = b.cross_fitted\n"

@@ -16,6 +16,7 @@ from kgnn.testing import CHECKS, check_method
 NOT_METHODS = {
     "__init__",
     "base",
+    "attending",
     "explained",
     "parameters",
     "featurized",

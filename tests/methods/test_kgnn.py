@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
+from kgnn.errors import KgnnWarning, ParameterError
 from kgnn.evaluation.splits import make_split
 from kgnn.graphs.toy import planted_motifs
 from kgnn.methods.ensemble_self import EnsembleSelf
@@ -9,6 +11,8 @@ from kgnn.methods.gnn_sup import GNNSup
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.kgnn_sep import KGNNSep
 from kgnn.methods.memnn_sup import MemNNSup
+from kgnn.training.cotraining import Plan, cotrain
+from kgnn.training.kernel_network import KernelNetwork
 
 FAST = {"epochs": 6, "width": 16}
 GRAPHS = planted_motifs(100, n_nodes=12)
@@ -58,6 +62,92 @@ def test_separate_networks_teach_each_other_different_graphs():
     p, q = model.course_.rounds[1].selections
     k = int(np.ceil(0.33 * len(SPLIT.unlabeled)))
     assert len(p.rows) == len(q.rows) == k
+
+
+def test_separate_networks_are_taught_what_the_other_believes():
+    p = np.array([[0.99, 0.01], [0.6, 0.4], [0.4, 0.6]])
+    q = np.array([[0.4, 0.6], [0.01, 0.99], [0.6, 0.4]])
+    for_p, for_q = KGNNSep(balanced=False)._select([p, q], k=1)
+    assert (for_p.rows.tolist(), for_p.targets.tolist()) == ([1], [1])
+    assert (for_q.rows.tolist(), for_q.targets.tolist()) == ([0], [0])
+
+
+def test_quotas_are_those_of_the_labeled_graphs_unless_it_is_not_balanced():
+    sure = np.array([[0.99, 0.01], [0.98, 0.02], [0.97, 0.03], [0.4, 0.6]])
+    model = KGNN()
+    model.shares_ = np.array([0.5, 0.5])
+    assert model._select([sure, sure], k=2)[0].targets.tolist() == [0, 1]
+    model.set_params(balanced=False)
+    assert model._select([sure, sure], k=2)[0].targets.tolist() == [0, 0]
+
+
+def test_lists_of_twice_k_find_what_lists_of_k_miss():
+    p = np.array([[0.99, 0.01], [0.9, 0.1], [0.8, 0.2]])
+    q = np.array([[0.6, 0.4], [0.9, 0.1], [0.99, 0.01]])
+    long, short = KGNN(balanced=False), KGNN(balanced=False, candidates=1)
+    assert long._select([p, q], k=1)[0].rows.tolist() == [1]
+    assert short._select([p, q], k=1)[0].rows.tolist() == []
+
+
+def test_settings_reach_the_rounds_and_the_memory(monkeypatch):
+    plans = []
+
+    def remembering(networks, *, plan, **given):
+        plans.append(plan)
+        return cotrain(networks, plan=plan, **given)
+
+    monkeypatch.setattr("kgnn.methods.kgnn.cotrain", remembering)
+    given = {
+        "rounds": 1,
+        "growth": 0.1,
+        "patience": 7,
+        "soft": True,
+        "warm_start": True,
+    }
+    model = fitted(
+        KGNN,
+        **given,
+        annotated_weight=0.125,
+        average_rounds=False,
+        predict_with="memory",
+        memory_learning_rate=0.02,
+    )
+    assert plans == [Plan(**given, weight=0.125, average=False, judge="memory")]
+    assert model.networks_[1].optimizing.learning_rate == 0.02
+    assert model.course_.used == [model.course_.rounds[model.course_.best_round]]
+
+
+def test_a_candidate_that_was_chosen_is_not_trained_again(monkeypatch):
+    trained = []
+    fit = KernelNetwork.fit
+
+    def counting(self, *args, **options):
+        trained.append(options.get("what"))
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(KernelNetwork, "fit", counting)
+    fitted(MemNNSup)
+    assert len(trained) == 2  # the two scalings to choose from
+
+
+def test_a_model_of_one_class_and_one_without_a_memory_say_so():
+    model = fitted(KGNN, rounds=0)
+    with pytest.warns(KgnnWarning, match="one class"):
+        model.fit(GRAPHS[:4], [1] * 4)
+    assert model.predict_proba_each(GRAPHS[:2])["both"].tolist() == [[1.0], [1.0]]
+    assert not hasattr(model, "course_")  # of the fit before
+    with pytest.raises(ParameterError, match="one class"):
+        model.attended(GRAPHS[:2])
+    with pytest.raises(ParameterError, match="GNNSelf attends to no graphs"):
+        fitted(GNNSelf, rounds=0).attended(GRAPHS[:2])
+    for ask in (KGNN().attended, KGNN().predict_proba_each):
+        with pytest.raises(NotFittedError):
+            ask(GRAPHS[:2])
+
+
+def test_the_papers_supervised_memory_network_is_trained_once():
+    assert MemNNSup.paper().rounds == 0
+    assert MemNNSup.paper().attention == "dot"
 
 
 def test_self_training_has_one_network():

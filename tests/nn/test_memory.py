@@ -111,6 +111,14 @@ def test_sparse_rows_are_embedded_as_dense_ones():
     np.testing.assert_allclose(embedding.weight.grad[:, 0], dense.sum(axis=0), atol=1e-6)
 
 
+def test_the_classes_that_the_first_hop_attends_to_count():
+    network = MemoryNetwork(4, 2, width=3, hops=3).eval()
+    queries, memory, targets = torch.rand(2, 4), torch.rand(6, 4), torch.rand(6, 2)
+    first, *_ = network.hops(queries, memory)
+    _, votes = network.read(queries, memory, targets)
+    torch.testing.assert_close(votes, first[0] @ targets)
+
+
 def test_a_million_columns_and_a_large_memory_fit():
     network = MemoryNetwork(1_000_000, 3, width=4, hops=2, identity=False, attention="dot")
     matrix = sparse.random(

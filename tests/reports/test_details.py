@@ -18,6 +18,16 @@ def test_every_split_is_told_with_its_command():
         assert data["shared"][split[-1]] == record.machine
 
 
+def test_every_number_that_opens_the_details_is_in_them():
+    made = records(["kgnn"], ["DD"], [0])
+    result = made[0].result
+    result.update(coverage=91.0, set_size=1.25, calibration_error=0.0312, brier=0.4567)
+    result.update(cpu_seconds=2.0, seconds_saved=3.0)
+    [split] = Details(Results(made)).data()["groups"][0]["splits"]
+    assert split[4:9] == [91.0, 1.25, 0.0312, 0.4567, 5.0]
+    assert split[11] == made[0].cell.command  # the script counts
+
+
 def test_positions_tell_protocols_apart():
     there = records(["kgnn"], ["DD"], [0]) + records(["kgnn"], ["DD"], [0], protocol="paper")
     details = Details(Results(there))

@@ -1,13 +1,22 @@
+import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
 
+from kgnn.reports.comparison import rank_methods
 from kgnn.reports.curve_figures import label_ratio_figure, parameter_figure, rounds_figure
+from kgnn.reports.families import style_of
 from kgnn.reports.figures import all_figures
 from kgnn.reports.method_figures import cost_figure, covered, rank_figure
+from kgnn.reports.palette import MUTED
+from kgnn.reports.paper import method_title
+from kgnn.reports.report_tables import main_methods, table_datasets
 from kgnn.reports.results import Results
 from kgnn.reports.trust_figure import trust_figure
 from tests.reports.stores import TABLE_2, TABLE_3, records
+
+_SVG = "{http://www.w3.org/2000/svg}"
 
 
 def marks(panel):
@@ -42,11 +51,60 @@ def test_groups_with_other_parameters_are_lines_of_their_own():
     assert "KGNN (hops=1)" in panel
 
 
-def test_in_a_crowd_only_kgnn_has_a_color():
+def lines(panel):
+    """Style and name of each line of a chart."""
+    return {
+        (group.get("class").removeprefix("series "), group.findtext(f"{_SVG}text"))
+        for group in ET.fromstring(panel).iter(f"{_SVG}g")
+        if group.get("class").startswith("series") and group.find(f"{_SVG}text") is not None
+    }
+
+
+def test_in_a_crowd_each_panel_has_kgnn_and_few_others_that_look_different():
     there = [r for x in (0.05, 0.1) for r in records(TABLE_2, ["DD"], [0, 1], labels=x)]
-    panel = label_ratio_figure(Results(there)).panels["DD"]
-    assert panel.count('class="series s0"') == 2  # the line and its name
-    assert panel.count('class="series muted"') == 2 * (len(TABLE_2) - 1)
+    there += [r for x in (0.05, 0.1) for r in records(["kgnn", "wl"], ["COLLAB"], [0, 1], labels=x)]
+    figure = label_ratio_figure(Results(there))
+    assert list(figure.panels) == ["DD-1", "DD-2", "DD-3", "DD-4", "COLLAB"]
+    drawn = {name: lines(panel) for name, panel in figure.panels.items()}
+    for own in drawn.values():
+        assert len({style for style, _ in own}) == len(own) <= 5
+        assert MUTED not in {style for style, _ in own}
+        assert ("s0", "KGNN") in own
+    of_dd = set.union(*(own for name, own in drawn.items() if name != "COLLAB"))
+    assert len(of_dd) == len(TABLE_2)
+    assert drawn["COLLAB"] <= of_dd
+    scales = {
+        tuple(re.findall(r'class="tick"[^>]*>([\d.]+)<', figure.panels[f"DD-{k}"])[:3])
+        for k in (1, 2, 3, 4)
+    }
+    assert len(scales) == 1
+    assert all('class="whisker"' in panel for panel in figure.panels.values())
+
+
+def harder(method, dataset, seed):
+    """A method that is as good on each split, and splits of which the later ones are harder."""
+    return 90.0 - 10 * seed
+
+
+def test_curves_are_drawn_over_the_splits_that_all_points_share():
+    there = records(["kgnn"], ["DD"], range(5), accuracy=harder)
+    there += records(["kgnn"], ["DD"], range(3), labels=0.05, accuracy=harder)
+    there += records(["wl"], ["DD"], range(4), accuracy=harder)
+    there += records(["wl"], ["DD"], range(1, 4), labels=0.05, accuracy=harder)
+    figure = label_ratio_figure(Results(there))
+    notes = re.findall("<title>([^<]*) over (\\d+) splits", figure.panels["DD"])
+    assert len(notes) == 4
+    assert {(told.split(": ")[1].split()[0], n) for told, n in notes} == {("75.0", "2")}
+    assert "have: 2 on DD." in figure.caption
+
+
+def test_curves_of_other_splits_are_drawn_apart_and_that_is_told():
+    there = records(["kgnn"], ["DD"], range(5), accuracy=harder)
+    there += records(["kgnn"], ["DD"], range(3), labels=0.05, accuracy=harder)
+    there += [r for x in (0.05, 0.1) for r in records(["wl"], ["DD"], [7], labels=x)]
+    figure = label_ratio_figure(Results(there))
+    assert figure.panels["DD"].count("<title>KGNN, 0.1: 80.0") == 1  # its own three
+    assert "On DD no split is common to all points" in figure.caption
 
 
 @pytest.mark.parametrize(("name", "values"), [("width", (8, 16, 64)), ("hops", (1, 2))])
@@ -56,6 +114,8 @@ def test_a_parameter_is_drawn_where_it_alone_differs(name, values):
     there += with_parameter(other, 7)  # differs in another parameter
     figure = parameter_figure(Results(there), name, name)
     assert marks(figure.panels["DD"]) == len(values) + 1
+    assert figure.panels["DD"].count("over 2 splits") == len(values) + 1  # 1 and 2, not 0 and 3
+    assert "have: 2 on DD." in figure.caption
 
 
 def test_rounds_are_means_over_the_splits_that_have_them():
@@ -85,19 +145,63 @@ def test_ranks_and_cost_have_a_mark_for_each_method():
 
 
 def test_methods_that_miss_a_dataset_do_not_take_it_from_the_others():
-    there = records(["kgnn", "wl", "sp"], ["DD", "PROTEINS", "COLLAB"], [0])
-    there += records(["gk"], ["DD"], [0])
-    methods, datasets = covered(Results(there), ["kgnn", "wl", "sp", "gk"], "fair", 0.1)
+    has = {"DD": ["kgnn", "wl", "sp", "gk"], "PROTEINS": ["kgnn", "wl", "sp"]}
+    methods, datasets = covered(has, ["kgnn", "wl", "sp", "gk"])
     assert methods == ["kgnn", "wl", "sp"]
-    assert datasets == ["PROTEINS", "DD", "COLLAB"]
+    assert datasets == ["DD", "PROTEINS"]
 
 
 def test_a_dataset_that_few_methods_have_does_not_take_the_others_from_them():
-    there = records(["kgnn", "wl", "sp"], ["DD", "PROTEINS"], [0])
-    there += records(["kgnn"], ["COLLAB"], [0])
-    methods, datasets = covered(Results(there), ["kgnn", "wl", "sp"], "fair", 0.1)
+    has = {"DD": ["kgnn", "wl", "sp"], "PROTEINS": ["kgnn", "wl", "sp"], "COLLAB": ["kgnn"]}
+    methods, datasets = covered(has, ["kgnn", "wl", "sp"])
     assert methods == ["kgnn", "wl", "sp"]
-    assert datasets == ["PROTEINS", "DD"]
+    assert datasets == ["DD", "PROTEINS"]
+
+
+def test_ranks_are_those_of_the_tables_where_a_method_misses_a_dataset():
+    there = records(["kgnn", "wl", "sp"], ["DD", "PROTEINS", "COLLAB"], range(3))
+    there += records(["joao"], ["DD", "COLLAB"], range(3))
+    results = Results(there)
+    figure = rank_figure(results)
+    told = figure.panels["Methods"]
+    ranking = rank_methods(results, main_methods(results), table_datasets(results))
+    assert set(ranking.ranks) == {"kgnn", "wl", "sp", "joao"}
+    assert ranking.datasets == ("DD", "COLLAB")
+    for method, rank in ranking.ranks.items():
+        assert f"{method_title(method)}: average rank {rank:.2f}" in told
+    assert "Methods: average over DD and COLLAB; some have no or few records on PROTEINS." in (
+        figure.caption
+    )
+
+
+def test_marks_of_ranks_are_those_of_the_families():
+    results = Results(records(["kgnn", "wl", "joao", "sp"], ["DD", "PROTEINS"], [0]))
+    ranks, cost = rank_figure(results).panels["Methods"], cost_figure(results).panels["cost"]
+    for method in ("kgnn", "wl", "joao"):
+        assert (style_of(method), method_title(method)) in lines(ranks) & lines(cost)
+
+
+def test_cost_is_compared_on_common_splits_and_the_caption_names_who_is_left_out():
+    there = records(["kgnn"], ["DD", "PROTEINS"], range(5), accuracy=harder)
+    there += records(["wl"], ["DD"], range(3), accuracy=harder)
+    there += records(["wl"], ["PROTEINS"], range(5), accuracy=harder)
+    there += records(["gnn-self"], ["PROTEINS"], range(5), accuracy=harder)
+    figure = cost_figure(Results(there))
+    for name in ("KGNN", "WL"):  # 80 on DD, 70 on PROTEINS
+        assert f"{name}: 75.0 %" in figure.panels["cost"]
+    assert "have: 5 on PROTEINS; 3 on DD." in figure.caption
+    assert "GNN-Self (nothing on DD)" in figure.caption
+    assert marks(figure.panels["cost"]) == 2
+
+
+def test_what_a_run_was_spared_is_part_of_its_cost():
+    there = records(["kgnn", "wl"], ["DD"], [0, 1])
+    for each in there:
+        each.result["cpu_seconds"] = 10.0
+        if each.cell.method == "wl" and each.cell.seed == 1:  # the first one had counted
+            each.result["cpu_seconds"], each.result["seconds_saved"] = 1.0, 9.0
+    panel = cost_figure(Results(there)).panels["cost"]
+    assert panel.count("% in 10 s") == 2
 
 
 def test_a_run_that_took_no_time_has_a_place():

@@ -1,8 +1,9 @@
 import pytest
 
 from kgnn.reports.comparison import rank_methods
-from kgnn.reports.headline import about_parts, headline, headline_table, standings
+from kgnn.reports.headline import about_parts, headline, headline_table
 from kgnn.reports.results import Results
+from kgnn.reports.standing import standings
 from tests.reports.stores import records
 
 WOBBLE = (-1.0, 0.5, 1.0, -0.5, 0.0)
@@ -62,7 +63,10 @@ def test_numbers_that_are_printed_alike_are_level():
 
 def test_the_interval_tells_who_is_near():
     near = {"PROTEINS": {"sp": 73.9, "kgnn": 73.2}}
-    sentence = "On PROTEINS the first is within the 95 % interval of its mean."
+    sentence = (
+        "On PROTEINS the first is within the 95 % interval of its mean (Student's t over splits, "
+        "not corrected for their overlap)."
+    )
     assert sentence in told(near)
     assert sentence not in told(near, spread=0.1)
 
@@ -96,8 +100,14 @@ def test_ours_is_held_against_the_paper():
 @pytest.mark.parametrize("means", [{}, {"DD": {"wl": 70}}])
 def test_without_kgnn_there_is_nothing_to_say(means):
     assert told(means) == [
-        "There are no records of KGNN with its defaults and 10 % of all graphs labeled."
+        "There are no records of KGNN with its defaults, 10 % of all graphs labeled and new splits."
     ]
+
+
+def test_runs_on_the_papers_split_alone_are_not_denied():
+    made = records(["kgnn"], ["DD"], range(3), protocol="paper")
+    [sentence] = headline(Results(made), ["kgnn"], ["DD"])
+    assert "new splits. Those on the split of the paper's code have a table" in sentence
 
 
 def test_the_short_table_has_a_row_for_each_dataset():
@@ -113,7 +123,7 @@ def test_a_dataset_without_some_methods_gives_no_places():
     means = {"PROTEINS": {"wl": 65, "sp": 79, "kgnn": 73}, "DD": {"wl": 65, "kgnn": 70}}
     sentences = told(means)
     assert sentences[0] == "KGNN is first of 3 methods on 0 of 1 dataset."
-    assert sentences[1] == "Some methods have no or few records on DD yet; these do not count here."
+    assert sentences[1] == "Not counted here: DD (no runs of SP)."
     table = headline_table(results(means), ("wl", "sp", "kgnn"), list(means))
     assert len(table.rows) == 1
 
@@ -152,11 +162,43 @@ def test_one_method_with_one_split_does_not_leave_all_places_to_it():
     ]
     methods = ["sp", "wl", "gk", "kgnn"]
     sentences = headline(Results(made), methods, ["PROTEINS", "DD"])
-    assert "Some methods have no or few records on DD yet; these do not count here." in sentences
+    assert "Not counted here: DD (of 5 splits, WL has 1)." in sentences
     assert not any(sentence.startswith("On DD") for sentence in sentences)
     assert rank_methods(Results(made), methods, ["PROTEINS", "DD"]).datasets == ("PROTEINS",)
     only_dd = headline(Results(made), methods, ["DD"])
-    assert only_dd == ["Some methods have no or few records on DD yet; these do not count here."]
+    assert only_dd == ["Not counted here: DD (of 5 splits, WL has 1)."]
+
+
+def test_a_dataset_without_kgnn_is_named():
+    means = {"PROTEINS": {"wl": 65, "kgnn": 73}, "DD": {"wl": 65}}
+    assert "Not counted here: DD (no runs of KGNN)." in told(means, ("wl", "kgnn"))
+
+
+def test_one_split_that_failed_does_not_remove_a_dataset():
+    made = records(["wl", "sp", "kgnn"], ["PROTEINS"], range(5))
+    made = [r for r in made if (r.cell.method, r.cell.seed) != ("wl", 4)]
+    [standing] = standings(Results(made), ["wl", "sp", "kgnn"], ["PROTEINS"])
+    assert standing.is_even
+    assert {len(group.records) for group in standing.groups} == {4}
+    assert not any("Not counted" in s for s in headline(Results(made), ["wl", "sp"], ["PROTEINS"]))
+    fewer = [r for r in made if (r.cell.method, r.cell.seed) not in {("wl", 2), ("wl", 3)}]
+    [standing] = standings(Results(fewer), ["wl", "sp", "kgnn"], ["PROTEINS"])
+    assert not standing.is_even
+    of_three = [r for r in fewer if r.cell.seed < 3]  # WL has two of them
+    [standing] = standings(Results(of_three), ["wl", "sp", "kgnn"], ["PROTEINS"])
+    assert not standing.is_even
+
+
+def test_kgnn_alone_is_not_the_best_of_one():
+    assert headline_table(results({"DD": {"kgnn": 70}}), ["kgnn"], ["DD"]).is_empty
+
+
+def test_the_short_table_says_that_parts_are_not_in_it():
+    made = results({"DD": {"wl": 60, "kgnn-sep": 75, "kgnn": 70}})
+    assert headline_table(made, ["wl", "kgnn"], ["DD"]).notes[1:] == (
+        "The own parts of KGNN are not among the 2.",
+    )
+    assert len(headline_table(made, ["wl", "kgnn-sep", "kgnn"], ["DD"]).notes) == 1
 
 
 def test_parts_that_do_better_alone_are_named_with_the_difference():
@@ -165,12 +207,19 @@ def test_parts_that_do_better_alone_are_named_with_the_difference():
         "DD": {"kgnn": 77.0, "memnn-sup": 79.5, "kgnn-sep": 77.2},
     }
     parts = ["memnn-sup", "kgnn-sep", "kgnn"]
-    assert about_parts(results(means), parts, list(means)) == [
+    said = about_parts(results(means), parts, list(means))
+    assert said[0] == (
         "Of its own parts, compared on 2 datasets, above it are MemNN-Sup on PROTEINS (+0.5) and "
         "DD (+2.5); KGNN-Sep on DD (+0.2); 1 of these significantly."
-    ]
+    )
+    assert said[1].startswith(
+        "Among its own parts, its average rank over 2 datasets is 2.5, number 2 of 3; the best is "
+        "MemNN-Sup with 1.0."
+    )
+    untested = about_parts(results(means, seeds=range(2)), parts, list(means))
+    assert untested[0].endswith("; there are too few splits for a test.")
     means["PROTEINS"]["memnn-sup"] = means["DD"]["memnn-sup"] = means["DD"]["kgnn-sep"] = 60.0
-    assert about_parts(results(means), parts, list(means)) == [
-        "None of its own parts is above it on 2 datasets."
-    ]
+    said = about_parts(results(means), parts, list(means))
+    assert said[0] == "None of its own parts is above it on 2 datasets."
+    assert "is 1.0, the best of 3; next is" in said[1]
     assert about_parts(results({"DD": {"kgnn": 77.0}}), ["kgnn"], ["DD"]) == []

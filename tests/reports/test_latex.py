@@ -35,6 +35,18 @@ def test_a_cell_shows_all_its_parts():
     ) in lines
 
 
+def test_an_empty_place_is_not_filled_by_the_paper():
+    table = Table("t", ("method", "DD"), ((TableCell("WL"), TableCell("", "57.3")),))
+    assert r"WL & -- {\scriptsize 57.3} \\" in table_latex(table)
+
+
+def test_a_table_has_one_number():
+    assert r"\caption{All methods, as Table 2 of the paper. In \%.}" in table_latex(
+        Table("Table 2: all methods", ("method",), (), ("In %.",))
+    )
+    assert r"\caption{WL: accuracy.}" in table_latex(Table("WL: accuracy", ("method",), ()))
+
+
 def test_a_whole_report_is_well_formed():
     made = records(
         [*TABLE_2, *TABLE_3, "ldp", "a_b&c"], ["PROTEINS", "IMDB-BINARY", "x_1"], range(3)

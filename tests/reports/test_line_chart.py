@@ -47,6 +47,42 @@ def test_bands_reach_from_low_to_high_and_a_crowd_has_none():
     assert not classes(drawn(Series("a", points(5, 5), MUTED)), "band")
 
 
+def test_points_side_by_side_do_not_cover_each_other_and_have_whiskers():
+    same = [Series(f"m{i}", points(5, 6, band=2), f"s{i}") for i in range(5)]
+    root = drawn(*same, side_by_side=True)
+    assert not classes(root, "band")
+    places = sorted(float(w.get("d")[1:].split()[0]) for w in classes(root, "whisker"))
+    assert all(b - a >= 5 for a, b in zip(places, places[1:], strict=False))
+    [tick] = [float(t.get("x")) for t in classes(root, "tick") if t.text == "1"]
+    assert sum(places) / 5 == pytest.approx(tick, abs=0.1)
+
+
+def test_points_side_by_side_stay_nearer_to_their_place_than_to_the_next():
+    crowd = [Series(f"m{i}", points(*range(20)), f"s{i}") for i in range(5)]
+    root = drawn(*crowd, side_by_side=True)
+    starts = [
+        [float(way.split()[0]) for way in whisker.get("d")[1:].split("M")]
+        for whisker in classes(root, "whisker")
+    ]
+    by_place = list(zip(*starts, strict=True))
+    assert all(max(a) < min(b) for a, b in zip(by_place, by_place[1:], strict=False))
+
+
+def test_charts_can_share_a_scale():
+    low, high = Series("a", points(10, 12), "s0"), Series("a", points(70, 75), "s0")
+    scales = [
+        [t.text for t in classes(drawn(each, y_range=(0.0, 80.0)), "tick")] for each in (low, high)
+    ]
+    assert scales[0] == scales[1]
+    assert {"0", "80"} <= set(scales[0])
+
+
+def test_lines_have_their_mark_beside_their_name_unless_there_is_but_one():
+    two = drawn(Series("a", points(1, 2), "s0"), Series("b", points(2, 1), "s1"))
+    assert len(classes(two, "mark key")) == 2
+    assert not classes(drawn(Series("a", points(1, 2), "s0")), "mark key")
+
+
 def test_names_of_many_lines_do_not_overlap_and_stay_inside():
     root = drawn(*(Series(f"method {i}", points(50, 50 + i / 50), MUTED) for i in range(20)))
     heights = sorted(float(t.get("y")) for t in classes(root, "name"))

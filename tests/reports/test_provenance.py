@@ -47,6 +47,46 @@ def test_failures_are_told_with_their_reason():
     ]
 
 
+def test_failures_on_unusual_terms_say_so():
+    [like] = records(["kgnn"], ["MUTAG"], [0], labels=0.025, parameters={"width": 8})
+    made = [replace(like, outcome="failed", reason="no", result={})]
+    made += [unfinished("failed", "kgnn", "MUTAG", "boom", protocol="paper")]
+    assert what_is_missing(Results(made)) == [
+        "KGNN on MUTAG (2.5 % labels, width = 8), 1 run failed: no",
+        "KGNN on MUTAG (paper protocol), 1 run failed: boom",
+    ]
+
+
+def test_places_with_fewer_runs_than_most_are_named():
+    made = records(["wl", "sp", "kgnn"], ["MUTAG"], range(5))
+    made = [r for r in made if (r.cell.method, r.cell.seed) != ("kgnn", 3)]
+    assert what_is_missing(Results(made)) == ["Fewer runs on MUTAG: KGNN (4 of 5)."]
+
+
+def test_a_store_of_the_papers_split_alone_misses_its_places():
+    made = records([m for m in TABLE_2 if m != "wl"], PAPER_DATASETS, [0], protocol="paper")
+    made += records(["wl"], PAPER_DATASETS[1:], [0], protocol="paper")
+    assert what_is_missing(Results(made)) == ["No runs on PROTEINS: WL."]
+
+
+def test_most_datasets_of_the_paper_make_the_others_missing():
+    made = records(["kgnn"], PAPER_DATASETS[:-1], [0])
+    assert what_is_missing(Results(made)) == ["No runs on COLLAB."]
+
+
+def test_records_of_older_revisions_are_counted():
+    old = records(["wl"], ["MUTAG"], range(3))
+    new = [replace(r, cell=replace(r.cell, revision=2)) for r in old[:1]]
+    assert what_is_missing(Results(old + new)) == [
+        "WL: 3 runs of older revisions left out, as there are newer ones."
+    ]
+    failed = replace(new[0], outcome="failed", reason="bug", result={})
+    assert what_is_missing(Results([*old, failed])) == [
+        "WL: numbers are of revision 1, as no run of revision 2 is done.",
+        "WL on MUTAG, 1 run failed: bug",
+    ]
+
+
 def test_many_failures_are_cut_short():
     made = [unfinished("failed", "vat", f"graphs-{i}", "?") for i in range(25)]
     lines = [line for line in what_is_missing(Results(made)) if "failed" in line or "more" in line]

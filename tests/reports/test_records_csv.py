@@ -27,6 +27,7 @@ def test_every_record_is_a_row_with_all_its_numbers():
 def test_all_numbers_of_a_result_have_a_column():
     [record] = records(["kgnn"], ["DD"], [0])
     assert set(record.result) - {"curves"} <= set(COLUMNS)
+    assert "seconds_saved" in COLUMNS
 
 
 def test_text_comes_back_as_it_was():

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 from scipy.stats import t
 
+from kgnn.reports.paper import dataset_title
 from kgnn.reports.results import Results
 from tests.reports.stores import record, records, unfinished
 
@@ -62,6 +63,27 @@ def test_an_older_revision_is_left_out_where_there_is_a_newer():
     assert results.find("kgnn", "DD").seeds == [0]
 
 
+def test_a_failure_of_a_newer_revision_does_not_hide_the_results():
+    old = records(["wl"], ["DD"], [0, 1])
+    cell = replace(old[0].cell, revision=9)
+    failed = replace(old[0], cell=cell, outcome="failed", reason="?", result={})
+    results = Results([*old, failed])
+    assert results.find("wl", "DD").seeds == [0, 1]
+    assert [r.cell.revision for r in results.unfinished] == [9]
+    assert not results.outdated
+    newer = Results([*old, failed, record(replace(cell, seed=5))])
+    assert newer.find("wl", "DD").seeds == [5]
+    assert newer.outdated == {"wl": 2}
+
+
+def test_what_others_had_counted_is_part_of_the_cost():
+    made = records(["wl"], ["DD"], range(3))
+    made[0].result.update(cpu_seconds=2.0, seconds_saved=3.5)
+    made[1].result.update(cpu_seconds=4.0)
+    made[2].result.update(cpu_seconds=None)
+    assert Results(made).find("wl", "DD").cpu_seconds == [5.5, 4.0]
+
+
 def test_a_split_that_was_run_twice_counts_once():
     [one] = records(["kgnn"], ["DD"], [0])
     again = replace(one, cell=replace(one.cell, cases=2))
@@ -79,3 +101,13 @@ def test_two_contents_of_one_name_are_two_datasets():
     other = replace(other, cell=replace(other.cell, fingerprint="abcdef0123"))
     results = Results([one, other])
     assert results.datasets == ["mine.jsonl", "mine.jsonl (abcdef)"]
+
+
+def test_two_files_of_one_name_are_told_apart():
+    one, other = records(["wl"], ["a/mine.jsonl", "b/mine.jsonl"], [0])
+    other = replace(other, cell=replace(other.cell, fingerprint="abcdef0123"))
+    bad = replace(other, cell=replace(other.cell, seed=1), outcome="failed", reason="?")
+    results = Results([one, other, bad])
+    titles = [dataset_title(name) for name in results.datasets]
+    assert titles == ["mine.jsonl", "mine.jsonl (abcdef)"]
+    assert dataset_title(results.unfinished[0].cell.dataset) == titles[1]

@@ -23,6 +23,7 @@ def test_the_page_has_all_its_parts():
         "Accuracy on the split of the paper's code",
         "Accuracy on test graphs without a twin",
         "KGNN against each method",
+        "KGNN against its own parts",
         "Calibration",
         "Label sets that promise 90 %",
         "Cost",

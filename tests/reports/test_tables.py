@@ -1,17 +1,13 @@
+from dataclasses import replace
+
 import pytest
 
 from kgnn.reports.comparison_table import comparison_table
+from kgnn.reports.measure_tables import calibration_table, cost_table, label_sets_table
 from kgnn.reports.paper import TABLE_2
 from kgnn.reports.report_tables import main_methods, report_tables
 from kgnn.reports.results import Results
-from kgnn.reports.tables import (
-    accuracy_table,
-    calibration_table,
-    cost_table,
-    label_sets_table,
-    paper_protocol_table,
-    without_twins_table,
-)
+from kgnn.reports.tables import accuracy_table, paper_protocol_table, without_twins_table
 from tests.reports.stores import TABLE_3, records
 
 METHODS = ("wl", "sp", "kgnn")
@@ -56,7 +52,8 @@ def test_significance_is_marked(results):
     found = cells(table, "PROTEINS")
     assert {m: cell.mark for m, cell in found.items()} == {"wl": "▼", "sp": "", "kgnn": ""}
     assert found["wl"].comparison.holm_p < 0.05
-    assert any("Holm" in note for note in table.notes)
+    [note] = [note for note in table.notes if "Holm" in note]
+    assert "counts labeled and unlabeled graphs as training graphs" in note
 
 
 def test_a_table_that_tests_nothing_does_not_speak_of_tests():
@@ -115,13 +112,12 @@ def test_a_single_split_has_no_deviation():
 
 
 def test_files_of_the_same_name_keep_their_columns():
-    table = accuracy_table(
-        Results(records(["wl"], ["a/x.jsonl", "b/x.jsonl"], [0])),
-        ["wl"],
-        ["a/x.jsonl", "b/x.jsonl"],
-    )
-    assert table.headings == ("method", "x.jsonl", "x.jsonl", "rank")
-    assert [cell.dataset for cell in table.rows[0][1:3]] == ["a/x.jsonl", "b/x.jsonl"]
+    one, other = records(["wl"], ["a/x.jsonl", "b/x.jsonl"], [0])
+    other = replace(other, cell=replace(other.cell, fingerprint="abcdef0123"))
+    results = Results([one, other])
+    table = accuracy_table(results, ["wl"], results.datasets)
+    assert table.headings == ("method", "x.jsonl", "x.jsonl (abcdef)")
+    assert [cell.dataset for cell in table.rows[0][1:3]] == results.datasets
 
 
 def test_the_papers_protocol_shows_what_was_run_on_it():
@@ -134,12 +130,29 @@ def test_the_papers_protocol_shows_what_was_run_on_it():
     assert "one split" in table.notes[0]
 
 
+def test_the_papers_split_stands_beside_new_ones():
+    made = records(METHODS, ["PROTEINS", "DD"], range(3))
+    made += records(["wl"], ["DD"], range(3), protocol="paper", accuracy=lambda m, d, s: 50.0 + s)
+    table = accuracy_table(Results(made), METHODS, ["PROTEINS", "DD"], printed=TABLE_2)
+    assert cells(table, "DD")["wl"].aside == "57.3 ± 1.2\n[51.0 ± 1.0]"
+    assert "[" not in cells(table, "PROTEINS")["wl"].aside
+    assert any("In brackets" in note for note in table.notes)
+    alone = paper_protocol_table(Results(made), METHODS, ["DD"], printed=TABLE_2)
+    assert cells(alone, "DD")["wl"].aside == "57.3 ± 1.2"
+
+
 def test_twins_are_left_out_where_there_are_any(results):
     table = without_twins_table(results, METHODS, ["PROTEINS", "IMDB-BINARY"])
     assert table.headings == ("method", "IMDB-B (80 of 200)")  # PROTEINS has none
     cell = cells(table, "IMDB-B (80 of 200)")["wl"]
     assert cell.mean == pytest.approx(results.find("wl", "IMDB-BINARY").mean - 4)
     assert cell.aside == f"{results.find('wl', 'IMDB-BINARY').mean:.1f}"
+
+
+def test_a_twin_in_one_split_alone_is_too_little_for_a_column():
+    made = records(["wl"], ["PROTEINS"], range(3))
+    made[0].result["without_twins"] -= 1
+    assert without_twins_table(Results(made), ["wl"], ["PROTEINS"]).is_empty
 
 
 def test_a_split_of_twins_only_is_left_out():
@@ -186,6 +199,8 @@ def test_cost_is_the_median_and_the_peak():
         each.result.update(cpu_seconds=seconds, peak_mib=mib)
     found = cells(cost_table(Results(made), ["wl"], ["DD"]), "DD")["wl"]
     assert (found.text, found.aside) == ("3.0", "1,200 MiB")
+    made[2].result["seconds_saved"] = 40.0  # of counts that another run had made
+    assert cells(cost_table(Results(made), ["wl"], ["DD"]), "DD")["wl"].text == "43.0"
 
 
 def test_kgnn_is_compared_with_each(results):
@@ -193,10 +208,36 @@ def test_kgnn_is_compared_with_each(results):
     assert [row[0].text for row in table.rows] == ["WL", "SP"]
     assert cells(table, "PROTEINS")["wl"].text == "+5.0"
     assert cells(table, "PROTEINS")["sp"].text == "0.0"
-    assert cells(table, "PROTEINS")["wl"].aside.startswith("p < 0.001 → ")
+    assert cells(table, "PROTEINS")["wl"].aside.startswith("p < 0.001\n→ ")
     assert [row[-3].text for row in table.rows] == ["+5.0", "0.0"]
     assert [row[-2].text for row in table.rows] == ["2 / 0 / 0", "0 / 2 / 0"]
     assert [row[-1].text for row in table.rows] == ["2 / 0", "0 / 0"]
+
+
+def test_a_dataset_with_nothing_to_compare_is_no_column(results):
+    more = records(["wl"], ["DD"], range(5))
+    made = [r for group in results.groups for r in group.records]
+    table = comparison_table(Results([*made, *more]), METHODS, ["PROTEINS", "DD", "IMDB-BINARY"])
+    assert table.headings[1:3] == ("PROTEINS", "IMDB-B")
+
+
+def test_a_difference_says_of_what(results):
+    table = comparison_table(results, METHODS, ["PROTEINS"])
+    assert [(row[1].method, row[1].minus) for row in table.rows] == [("kgnn", "wl"), ("kgnn", "sp")]
+
+
+def test_kgnn_alone_is_in_one_table_of_accuracy():
+    titles = [table.title for table in report_tables(Results(records(["kgnn"], ["DD"], [0])))]
+    assert "Table 2: all methods" in titles
+    assert "Table 3: ablations" not in titles
+    titles = [table.title for table in report_tables(Results(records(TABLE_3, ["DD"], range(3))))]
+    assert "Table 2: all methods" not in titles
+    assert "KGNN against its own parts" in titles
+
+
+def test_a_share_of_labels_is_told_in_both_ways():
+    tables = report_tables(Results(records(["kgnn"], ["DD"], [0], labels=0.01)))
+    assert tables[0].title == "Accuracy, 1 % labeled (5 % of TRAIN-L)"
 
 
 def test_losses_are_counted_as_such():
@@ -212,7 +253,7 @@ def test_every_row_is_as_long_as_the_headings(results):
     made = records([*METHODS, *TABLE_3, "ldp"], ["PROTEINS", "IMDB-BINARY"], range(3))
     made += records(["kgnn"], ["DD"], range(2), protocol="paper")
     tables = report_tables(Results(made))
-    assert len(tables) == 8
+    assert len(tables) == 9
     for table in tables:
         assert {len(row) for row in table.rows} == {len(table.headings)}
 

@@ -13,10 +13,10 @@ def test_runs_with_the_same_reason_are_one_row():
 
 
 def test_unusual_terms_are_told():
-    [like] = records(["wl"], ["DD"], [0], protocol="paper", labels=0.2, parameters={"C": [1]})
+    [like] = records(["wl"], ["DD"], [0], protocol="paper", labels=0.025, parameters={"C": [1]})
     failed = type(like)(like.cell, "failed", reason="x")
     [row] = unfinished_table([failed]).rows
-    assert row[3].text == "split 0; paper protocol; 20% labels; C = [1]"
+    assert row[3].text == "split 0; paper protocol; 2.5 % labels; C = [1]"
 
 
 def test_nothing_unfinished_is_an_empty_table():

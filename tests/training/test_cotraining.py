@@ -1,13 +1,17 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
 
-from kgnn.training.cotraining import Rounds, combine, cotrain
+from kgnn.progress import listening
+from kgnn.training.combination import combine
+from kgnn.training.cotraining import Plan, cotrain
 from kgnn.training.loop import History
 from kgnn.training.networks import Fitted
 from kgnn.training.selection import Selection, agreed, most_confident
 
-PLAN = Rounds(rounds=4, growth=0.25, patience=9, weight=1.0, soft=False, warm_start=False)
+PLAN = Plan(rounds=4, growth=0.25, patience=9, weight=1.0, soft=False, warm_start=False)
 LABELED, UNLABELED = np.array([0, 1]), np.array([2, 3, 4, 5])
 TARGETS = np.array([0, 1, -1, -1, -1, -1])
 
@@ -44,8 +48,18 @@ def two(*first):
     return [[p, 1 - p] for p in first]
 
 
-def run(networks, select, plan=PLAN, validation=None):
-    return cotrain(networks, LABELED, UNLABELED, TARGETS, 2, validation, select, plan, seed=0)
+def run(networks, select, plan=PLAN, validation=None, unlabeled=UNLABELED):
+    return cotrain(
+        networks,
+        labeled=LABELED,
+        unlabeled=unlabeled,
+        targets=TARGETS,
+        n_classes=2,
+        validation=validation,
+        select=select,
+        plan=plan,
+        seed=0,
+    )
 
 
 def agree(proba, k):
@@ -66,7 +80,7 @@ def test_both_networks_learn_what_they_agree_on_and_k_grows():
 
 def test_soft_targets_are_the_other_networks_probabilities():
     p, q = Scripted("gnn", [two(0.9, 0.6, 0.6, 0.6)]), Scripted("memory", [two(0.7, 0.6, 0.6, 0.6)])
-    run([p, q], agree, Rounds(1, 0.25, 9, 1.0, True, False))
+    run([p, q], agree, Plan(1, 0.25, 9, 1.0, True, False))
     assert p.taught[1].targets[2, 0] == pytest.approx(0.7)
     assert q.taught[1].targets[2, 0] == pytest.approx(0.9)
 
@@ -74,7 +88,7 @@ def test_soft_targets_are_the_other_networks_probabilities():
 def test_separate_selections_go_to_the_other_network():
     p, q = Scripted("gnn", [two(0.9, 0.5, 0.5, 0.4)]), Scripted("memory", [two(0.5, 0.1, 0.5, 0.4)])
     cross = lambda proba, k: [most_confident(proba[1], k), most_confident(proba[0], k)]  # noqa: E731
-    run([p, q], cross, Rounds(1, 0.25, 9, 1.0, False, False))
+    run([p, q], cross, Plan(1, 0.25, 9, 1.0, False, False))
     assert p.taught[1].annotated.tolist() == [3]
     assert p.taught[1].targets[3].tolist() == [0, 1]
     assert q.taught[1].annotated.tolist() == [2]
@@ -94,6 +108,52 @@ def test_all_selected_ends_it():
     assert len(course.rounds) == 2
 
 
+def test_it_goes_on_while_one_network_has_graphs_to_learn():
+    p = Scripted("gnn", [two(0.99, 0.9, 0.8, 0.7)])
+    q = Scripted("memory", [two(0.99, 0.9, 0.8, 0.7)])
+    every, first = np.arange(4), np.arange(1)
+
+    def select(proba, k):
+        return [Selection(every, every % 2), Selection(first[: k - 1], first[: k - 1])]
+
+    course = run([p, q], select)
+    assert course.termination_condition == "converged"
+    assert [each.n_selected for each in course.rounds] == [0, 4, 4]
+
+
+def test_rounds_tell_how_much_the_networks_agree():
+    p = Scripted("gnn", [two(0.9, 0.9, 0.9, 0.9)])
+    q = Scripted("memory", [two(0.8, 0.8, 0.8, 0.2)])
+    course = run([p, q], agree, replace(PLAN, rounds=1))
+    assert [each.agreement for each in course.rounds] == [None, 0.75]
+    assert course.rounds[1].in_words() == "1 graphs annotated; networks agree on 75.0 %"
+    alone = run(
+        [Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)])], lambda proba, k: [agree([*proba] * 2, k)[0]]
+    )
+    assert {each.agreement for each in alone.rounds} == {None}
+
+
+def test_a_network_that_val_likes_better_weighs_more():
+    targets = np.arange(100) % 2
+    often = np.where(np.arange(100) < 85, targets, 1 - targets)
+    right = softmax(2 * np.eye(2)[often], axis=1)
+    guess = softmax(2 * np.eye(2)[np.arange(100) // 2 % 2], axis=1)
+    p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)], [right.tolist()])
+    q = Scripted("memory", [two(0.9, 0.8, 0.7, 0.6)], [guess.tolist()])
+    course = run([p, q], agree, replace(PLAN, rounds=0), validation=(None, targets))
+    assert course.weights[0] > 0.7
+    assert sum(course.weights) == pytest.approx(1)
+
+
+def test_news_of_each_round_come_as_it_ends():
+    p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)])
+    q = Scripted("memory", [two(0.9, 0.8, 0.7, 0.6)])
+    told = []
+    with listening(lambda *_: None, told.append):
+        run([p, q], agree, replace(PLAN, rounds=1))
+    assert [line.split(":")[0] for line in told] == ["round 0", "round 1"]
+
+
 def test_all_rounds_done_ends_it():
     flips = [two(0.9, 0.8, 0.7, 0.6), two(0.6, 0.7, 0.8, 0.9)] * 3
     course = run([Scripted("gnn", flips)], lambda proba, k: [most_confident(proba[0], 1)])
@@ -106,7 +166,7 @@ def test_val_keeps_the_best_round_and_patience_ends_it():
     truth = np.array([0, 1])
     good, bad = two(0.9, 0.1), two(0.6, 0.6)
     p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)] * 9, [bad, good, bad, bad, bad])
-    plan = Rounds(4, 0.2, 2, 1.0, average=False)
+    plan = Plan(4, 0.2, 2, 1.0, average=False)
     course = run([p], lambda proba, k: [most_confident(proba[0], k)], plan, (None, truth))
     assert course.best_round == 1
     assert course.used == [course.rounds[1]]
@@ -123,7 +183,7 @@ def test_rounds_are_judged_by_whoever_predicts():
     best = {}
     for judge in ("gnn", "memory"):
         networks = [Scripted("gnn", beliefs, [bad, good]), Scripted("memory", beliefs, [good, bad])]
-        plan = Rounds(1, 0.2, 2, 1.0, average=False, judge=judge)
+        plan = Plan(1, 0.2, 2, 1.0, average=False, judge=judge)
         best[judge] = run(networks, select, plan, (None, truth)).best_round
     assert best == {"gnn": 1, "memory": 0}
 
@@ -131,7 +191,7 @@ def test_rounds_are_judged_by_whoever_predicts():
 def test_all_rounds_together_predict_the_mean_of_their_log_probabilities():
     tables = [two(0.9, 0.1), two(0.6, 0.6)]
     p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)], tables)
-    plan = Rounds(1, 0.25, 2, 1.0)
+    plan = Plan(1, 0.25, 2, 1.0)
     course = run(
         [p], lambda proba, k: [most_confident(proba[0], k)], plan, (None, np.array([0, 1]))
     )
@@ -141,7 +201,7 @@ def test_all_rounds_together_predict_the_mean_of_their_log_probabilities():
 
 def test_no_unlabeled_graphs_means_one_training():
     p = Scripted("gnn", [two()])
-    course = cotrain([p], LABELED, UNLABELED[:0], TARGETS, 2, None, agree, PLAN, seed=0)
+    course = run([p], agree, unlabeled=UNLABELED[:0])
     assert course.termination_condition == "no_unlabeled"
     assert len(p.taught) == 1
 
@@ -151,7 +211,7 @@ def test_warm_starts_begin_with_the_second_round():
     run(
         [p],
         lambda proba, k: [Selection(np.array([k - 1]), np.array([0]))],
-        Rounds(2, 0.25, 9, 1.0, False, True),
+        Plan(2, 0.25, 9, 1.0, False, True),
     )
     assert p.warm == [False, True, True]
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,11 +9,14 @@ from kgnn.graphs.toy import planted_motifs, random_graphs
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.nn.batch import GraphBatches
+from kgnn.nn.ensemble import EnsembleNetwork
 from kgnn.nn.gin import GIN
 from kgnn.nn.memory import MemoryNetwork
 from kgnn.nn.node_features import NodeFeatures
 from kgnn.training import graph_network, kernel_network
+from kgnn.training import joint as joint_module
 from kgnn.training.graph_network import GraphNetwork, passes
+from kgnn.training.joint import JointNetwork
 from kgnn.training.kernel_network import KernelNetwork
 from kgnn.training.loop import History
 from kgnn.training.networks import Examples, Fitted, Optimizing, one_hot
@@ -122,3 +127,51 @@ def test_no_graph_is_reminded_of_itself_when_it_is_annotated():
         fitted.memory_targets[row] = wrong[row]
         np.testing.assert_array_equal(memory.annotate(taught)[row], without[row])
         fitted.memory_targets[row] = targets[row]
+
+
+@pytest.mark.parametrize("bound", [None, 20])
+def test_while_training_no_graph_is_reminded_of_itself(monkeypatch, bound):
+    gnn, memory = both_networks()
+    joint = JointNetwork(gnn, memory, lambda p, q: EnsembleNetwork(p, q, 2, 8, 0.0))
+    if bound is not None:
+        monkeypatch.setattr(kernel_network, "_ATTENTION_PER_PASS", bound)
+        monkeypatch.setattr(joint_module, "_ATTENTION_PER_PASS", bound)
+    taught = np.arange(8)
+    for network in (memory, joint):
+        fitted = network.fit(Examples(taught, one_hot(GRAPHS.targets, 2)), None, seed=0)
+        module = fitted.module.eval()
+        batch = network._on_batch(module, taught, fitted).detach()
+        annotated = network.annotate(taught)
+        for row in taught[:3]:
+            kept = np.delete(taught, row)
+            without = replace(fitted, memory=kept, memory_targets=fitted.memory_targets[kept])
+            one = network._on_batch(module, taught[row : row + 1], without).detach()
+            np.testing.assert_allclose(batch[row], one[0], atol=1e-5)
+            alone = softmax(network.logits(network.part(taught[row : row + 1]), without), axis=1)
+            np.testing.assert_allclose(annotated[row], alone[0], atol=1e-5)
+
+
+def test_a_memory_of_100_000_graphs_takes_bounded_passes():
+    _, network = both_networks()
+    n = 100_000
+    network.pool = torch.rand(n, 8)
+    everyone = np.arange(n)
+    module = network._build(Examples(everyone, torch.zeros(n, 2)))  # all pairs would be 40 GB
+    assert 0 < float(module.log_sharpness[0].detach().exp()) < 1000
+    sizes = []
+
+    def answer(queries, memory, targets, own):
+        sizes.append(len(queries) * len(memory))
+        return torch.zeros(len(queries), 2)
+
+    fitted = Fitted(module, History(), memory=everyone, memory_targets=torch.zeros(n, 2))
+    assert network._on_all(answer, network.pool[:500], fitted).shape == (500, 2)
+    assert max(sizes) <= 1 << 20
+
+
+def test_copies_of_one_graph_do_not_make_the_attention_infinitely_sharp():
+    _, network = both_networks()
+    network.pool = torch.zeros(20, 8)
+    network.pool[15:] = torch.eye(8)[:5]
+    module = network._build(Examples(np.arange(20), torch.zeros(20, 2)))
+    assert float(module.log_sharpness[0].detach().exp()) == pytest.approx(4.0, rel=0.5)

@@ -8,6 +8,7 @@ workers when it is done, closed or interrupted.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,6 +66,9 @@ class Processes:
 
     def __call__(self, cells: Sequence[Cell], started: Started) -> Records:
         """Run cells."""
+        # What a worker has loaded stays for the next cell; loky takes it for a leak and replaces
+        # the worker, by which nothing is lost.
+        warnings.filterwarnings("ignore", "A worker was restarted", UserWarning)
         waiting = list(cells)
         while waiting:
             n_workers = min(self.n_workers or os.cpu_count() or 1, len(waiting))

@@ -71,7 +71,7 @@ def fit(
     table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
     require_labels_file(table)
     options = reading_options(data, read)
-    with progress_bars() as bars:
+    with progress_bars(news=not as_json) as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
         from kgnn.methods.model_file import file_of
         from kgnn.threads import limit_threads

@@ -49,6 +49,7 @@ def _record(path: Path) -> dict[str, Any]:
         "held_out": held and held.short_record(),
         "worth": f"not known: {basis_in_words(model)}" if held is None else held.in_words(),
         "rounds": [each._asdict() for each in rounds_of(model)],
+        "ending": getattr(model, "termination_condition_", None),
         "interrupted": model.interrupted_,
         "saved": info.saved,
         "versions": info.versions,
@@ -65,6 +66,7 @@ def _show(record: dict[str, Any]) -> None:
     console.print(grid)
     if record["rounds"]:
         console.print(_rounds(record["rounds"]))
+        console.print(_ending(record["ending"]), highlight=False)
 
 
 def _lines(record: dict[str, Any]) -> list[tuple[str, str]]:
@@ -87,10 +89,20 @@ def _lines(record: dict[str, Any]) -> list[tuple[str, str]]:
 def _rounds(rounds: list[dict[str, Any]]) -> Any:
     networks = list(dict.fromkeys(who for each in rounds for who in each["accuracy"]))
     grid = table(
-        "Rounds", ("round", "right"), ("agree %", "right"), *((f"{w} %", "right") for w in networks)
+        "Rounds",
+        ("round", "right"),
+        ("annotated", "right"),
+        ("agree %", "right"),
+        *((f"{who} %", "right") for who in networks),
     )
     for number, each in enumerate(rounds):
         agreed = "" if each["agreement"] is None else f"{100 * each['agreement']:.1f}"
         accuracy = [f"{100 * each['accuracy'].get(who, float('nan')):.1f}" for who in networks]
-        grid.add_row(str(number), agreed, *accuracy)
+        grid.add_row(str(number), f"{each['selected']:,}", agreed, *accuracy)
     return grid
+
+
+def _ending(why: str) -> str:
+    from kgnn.evaluation.model_facts import ENDINGS
+
+    return ENDINGS.get(why, why)

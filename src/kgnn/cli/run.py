@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,7 +41,7 @@ def run(
     options = reading_options(dataset, read)
     results: list[SplitResult] = []
     is_stopped = False
-    with progress_bars() as bars:
+    with progress_bars(news=not as_json) as bars:
         waiting = bars.add_task(f"{method} on {dataset}", total=splits)
         from kgnn.evaluation.protocol import Evaluation, evaluate_splits
         from kgnn.graphs.loading import load
@@ -63,9 +61,8 @@ def run(
                     seed=seed,
                 ):
                     results.append(result)
-                    if not as_json:
-                        for line in _rounds_in_words(asdict(result)):
-                            err().print(line, highlight=False)
+                    if result.rounds and not as_json:
+                        err().print(_annotations_in_words(result), highlight=False, soft_wrap=True)
                     bars.advance(waiting)
             except KeyboardInterrupt:
                 is_stopped = True
@@ -115,13 +112,11 @@ def _as_table(summary: dict[str, Any]) -> Table:
     return grid
 
 
-def _rounds_in_words(split: dict[str, Any]) -> Iterator[str]:
-    """Tell the course of co-training, one line per round."""
-    for number, each in enumerate(split["rounds"]):
-        right = "" if each["precision"] is None else f", {each['precision']:.1f} % of them right"
-        on_val = ", ".join(f"{k} {v:.1f}" for k, v in each["validation_accuracy"].items())
-        start = f"seed {split['seed']}, round {number}"
-        yield f"{start}: {each['selected']} annotated{right}; VAL {on_val}"
+def _annotations_in_words(split: SplitResult) -> str:
+    """Tell how right the annotations of the rounds were, which no method can know."""
+    right = [each["precision"] for each in split.rounds]
+    told = ", ".join(f"{each:.1f} %" for each in right if each is not None)
+    return f"seed {split.seed}: annotations that were right, by round: {told or 'there were none'}"
 
 
 def _in_words(summary: dict[str, Any]) -> str:

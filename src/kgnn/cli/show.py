@@ -11,6 +11,7 @@ from typing import Any, Literal
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -52,8 +53,11 @@ def table(title: str, *columns: tuple[str, str]) -> Table:
 
 
 @contextmanager
-def progress_bars() -> Iterator[Progress]:
-    """Show a bar on standard error for each long thing that the library reports on."""
+def progress_bars(news: bool = False) -> Iterator[Progress]:
+    """Show a bar on standard error for each long thing that the library reports on.
+
+    With ``news``, also lines that tell what has come out so far.
+    """
     console = err()
     bars = Progress(
         TextColumn("{task.description}"),
@@ -64,7 +68,11 @@ def progress_bars() -> Iterator[Progress]:
         transient=True,
         disable=not console.is_terminal,  # else it leaves an empty line in logs
     )
-    with bars, listening(_Bars(bars)):
+
+    def show(line: str) -> None:
+        console.print(escape(line), highlight=False, soft_wrap=True)
+
+    with bars, listening(_Bars(bars), show if news else None):
         yield bars
 
 

@@ -1,4 +1,4 @@
-"""Graphs that the GNN gets wrong and the kernel-based network gets right (§5.6 of the paper)."""
+"""Graphs that the GNN gets wrong and the kernel-based network gets right (§5.5 of the paper)."""
 
 from __future__ import annotations
 

@@ -26,20 +26,32 @@ _SHOWN = 12  # graphs of a kind
 _CERTAIN = 0.95  # graphs with a more probable class are not worth a look
 
 
+# Why co-training ended, in words.
+ENDINGS = {
+    "rounds": "All rounds were done.",
+    "converged": "It ended because the selection no longer changed.",
+    "no_change": "It ended because there was nothing to select.",
+    "patience": "It ended because the held-out graphs showed no more gain.",
+    "exhausted": "It ended because every unlabeled graph was taught.",
+    "no_unlabeled": "There are no unlabeled graphs, so there was nothing to teach each other.",
+    "interrupted": "It was stopped by hand; the rounds that had ended predict.",
+}
+
+
 class RoundFacts(NamedTuple):
     """What a round of co-training did.
 
     Attributes
     ----------
-    selected : int or None
-        Unlabeled graphs that it was taught; None where the file of a model no longer tells.
+    selected : int
+        Unlabeled graphs that were annotated for it.
     agreement : float or None
         Share of the unlabeled graphs on which the networks agreed before it.
     accuracy : dict of str to float
         On VAL, by network; empty without VAL.
     """
 
-    selected: int | None
+    selected: int
     agreement: float | None
     accuracy: dict[str, float]
 
@@ -203,11 +215,7 @@ def rounds_of(model: Any) -> list[RoundFacts]:
     """Return what each round of co-training did; empty for methods without rounds."""
     course = getattr(model, "course_", None)
     return [
-        RoundFacts(
-            len(each.selections[0].rows) if each.selections else None,
-            each.agreement,
-            dict(each.accuracy),
-        )
+        RoundFacts(each.n_selected, each.agreement, dict(each.accuracy))
         for each in getattr(course, "rounds", ())
     ]
 

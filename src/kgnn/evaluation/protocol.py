@@ -179,7 +179,7 @@ def _rounds(method: GraphClassifier, truth: Ints) -> list[dict[str, Any]]:
         right = float(100 * (truth[annotated] == given).mean()) if len(annotated) else None
         told.append(
             {
-                "selected": len(np.unique(annotated)),
+                "selected": each.n_selected,
                 "precision": right,
                 "agreement": None if each.agreement is None else 100 * each.agreement,
                 "validation_accuracy": {k: 100 * v for k, v in each.accuracy.items()},

@@ -98,7 +98,6 @@ class ASGN(CanPretrain):
     _not_saved: ClassVar[tuple[str, ...]] = ("teacher_", "encoder_")
 
     def _fit(self, task: Task) -> None:
-        self.__dict__.pop("committee_", None)  # of an earlier fit
         self.gnn_ = self._gnn(task)
         plan = replace(self._optimizing(self.learning_rate), epochs=self.teacher_epochs)
         self.teacher_ = self._teacher(task, self.gnn_, plan)

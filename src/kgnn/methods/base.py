@@ -139,6 +139,7 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
                 f"none of the {len(graphs)} graphs has a label; give y with at least one label per "
                 "class, and -1 for graphs without"
             )
+        self._forget()
         self.classes_ = np.unique(np.array(labels[known].tolist()))
         self.target_names_ = graphs.class_names
         task = Task(
@@ -163,6 +164,11 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         if task.n_classes > 1 and not self.interrupted_:
             self._calibrate_until_stopped(task)
         return self
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has set: not every fit sets all of it."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
 
     def _remember(self, task: Task, name: str) -> None:
         names = tuple(map(str, self.classes_.tolist()))

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from kgnn.graphs.graph import Floats, Ints
-from kgnn.progress import track
+from kgnn.progress import track, without_news
 from kgnn.seeds import derive
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def cross_fitted(model: GraphClassifier, task: Task, folds: int) -> HeldOut | No
     for _, part in parts:
         known = task.targets.copy()
         known[labeled[part]] = -1
-        other = clone(model).set_params(cross_fit=0).fit(task.graphs, known)
+        with without_news():
+            other = clone(model).set_params(cross_fit=0).fit(task.graphs, known)
         if other.interrupted_:
             raise KeyboardInterrupt  # which was not for this part alone
         proba[part] = other.predict_proba(task.graphs[labeled[part]])

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted
 
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
 from kgnn.insight.evidence import PREDICTION
-from kgnn.insight.neighbors import cosines
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.methods.attending import Attending
 from kgnn.methods.base import Graphs, Task
 from kgnn.methods.neural import NeuralClassifier
 from kgnn.methods.parameters import Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.nn.memory import Attention, MemoryNetwork, Reading
 from kgnn.progress import track
-from kgnn.training.cotraining import CoTraining, Rounds, combine, cotrain
+from kgnn.training.combination import combine
+from kgnn.training.cotraining import CoTraining, Plan, cotrain
 from kgnn.training.kernel_network import KernelNetwork
 from kgnn.training.networks import Examples, Network, one_hot
 from kgnn.training.selection import Selection, agreed
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _FEWEST_AND_MOST = 64, 256  # coordinates
 
 
 @parameters
-class KGNN(NeuralClassifier):
+class KGNN(Attending, NeuralClassifier):
     """The kernel-based graph neural network.
 
     A GIN p_θ learns graph vectors; a memory network q_φ compares a graph with every labeled graph
@@ -64,6 +69,9 @@ class KGNN(NeuralClassifier):
         Rounds of annotation after the first training.
     growth : float
         Share of the unlabeled graphs by which the selection grows each round.
+    candidates : int
+        Each network lists so many times the graphs to select; what is on both lists with one class
+        is selected, the most confident first.
     patience : int
         Rounds without a gain on VAL before stopping.
     annotated_weight : float
@@ -120,6 +128,7 @@ class KGNN(NeuralClassifier):
     memory_learning_rate: NonNegative = 0.01
     rounds: CountOrZero = 3
     growth: Share = 0.33
+    candidates: Count = 2
     patience: Count = 2
     annotated_weight: NonNegative = 0.5
     soft: bool = False
@@ -129,7 +138,7 @@ class KGNN(NeuralClassifier):
     predict_with: Literal["both", "gnn", "memory"] = "both"
 
     @classmethod
-    def paper(cls, **settings: Any) -> KGNN:
+    def paper(cls, **settings: Any) -> Self:
         """Return the paper's settings, to the letter where it is not silent.
 
         ``width`` is 32 for bioinformatics and 64 otherwise in the paper; give 64 for the others.
@@ -151,6 +160,7 @@ class KGNN(NeuralClassifier):
             "dimensions": None,
             "rounds": 5,
             "growth": 0.2,
+            "candidates": 1,
             "annotated_weight": 1.0,
             "balanced": False,
             "average_rounds": False,
@@ -161,27 +171,26 @@ class KGNN(NeuralClassifier):
     def _fit(self, task: Task) -> None:
         counts = np.bincount(task.targets[task.labeled], minlength=task.n_classes)
         self.shares_: Floats = counts / counts.sum()
-        self.__dict__.pop("course_", None)  # of an earlier fit
         self.networks_ = self._networks(task)
         self.course_: CoTraining = cotrain(
             self.networks_,
-            task.labeled,
-            task.unlabeled,
-            task.targets,
-            task.n_classes,
-            task.validation,
-            self._select,
-            Rounds(
-                self.rounds,
-                self.growth,
-                self.patience,
-                self.annotated_weight,
-                self.soft,
-                self.warm_start,
-                self.average_rounds,
-                self.predict_with,
+            labeled=task.labeled,
+            unlabeled=task.unlabeled,
+            targets=task.targets,
+            n_classes=task.n_classes,
+            validation=task.validation,
+            select=self._select,
+            plan=Plan(
+                rounds=self.rounds,
+                growth=self.growth,
+                patience=self.patience,
+                weight=self.annotated_weight,
+                soft=self.soft,
+                warm_start=self.warm_start,
+                average=self.average_rounds,
+                judge=self.predict_with,
             ),
-            task.seed,
+            seed=task.seed,
         )
         self.n_iter_ = len(self.course_.rounds) - 1
         self.termination_condition_ = self.course_.termination_condition
@@ -244,7 +253,7 @@ class KGNN(NeuralClassifier):
     def _select(self, proba: list[Floats], k: int) -> list[Selection]:
         """Select where both networks agree; KGNN-Sep overrides this."""
         p, q = proba
-        return [agreed(p, q, k, self._quotas())] * 2
+        return [agreed(p, q, k, self._quotas(), self.candidates)] * 2
 
     def _quotas(self) -> Floats | None:
         return self.shares_ if self.balanced else None
@@ -259,47 +268,18 @@ class KGNN(NeuralClassifier):
 
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
         """Return the probabilities of each network (``gnn``, ``memory``) and of ``both``."""
-        each = self._each(as_dataset(X))
+        check_is_fitted(self, "classes_")
+        graphs = as_dataset(X)
+        if len(self.classes_) == 1:
+            return {"both": self.predict_proba(graphs)}
+        each = self._each(graphs)
         return {**each, self._predicting(each): self._sharpened(each[self._predicting(each)])}
 
     def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
         logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])
         each = {n.name: own for n, own in zip(self.networks_, logits, strict=True)}
-        each["both"] = self.course_.sharpness * combine(logits)
+        each["both"] = self.course_.sharpness * combine(logits, self.course_.weights)
         return {name: np.asarray(softmax(own, axis=1)) for name, own in each.items()}
-
-    def attended(self, X: Graphs) -> Floats:
-        """Return how much q_φ attends to each training graph, ``(n_hops, n_graphs, n_training)``.
-
-        The mean over the rounds that predict. Rows sum to 1; graphs that are in no round's memory
-        have 0. For `KGNN` and `KGNN-Sep`, which keep q_φ apart.
-        """
-        place, q = self._memory_networks()[0]
-        prepared = q.prepare(as_dataset(X))
-        mean = np.zeros((self.hops, len(prepared), len(q.pool)))
-        for each in self.course_.used:
-            fitted = each.fitted[place]
-            mean[:, :, fitted.memory] += q.attention(prepared, fitted) / len(self.course_.used)
-        return mean
-
-    def _memory_networks(self) -> list[tuple[int, KernelNetwork]]:
-        """Return q_φ with its place, if there is one by itself."""
-        networks = enumerate(getattr(self, "networks_", ()))
-        return [(place, each) for place, each in networks if isinstance(each, KernelNetwork)]
-
-    def _attention(self, graphs: GraphDataset) -> Floats:
-        if not self._memory_networks():
-            return super()._attention(graphs)
-        place, _ = self._memory_networks()[0]
-        # A memory begins with the labeled graphs; annotated ones follow.
-        memory = self.course_.used[0].fitted[place].memory[: len(self.labeled_graphs_)]
-        return self.attended(graphs)[:, :, memory]
-
-    def _kernel_values(self, graphs: GraphDataset) -> Floats:
-        if not self._memory_networks():
-            return super()._kernel_values(graphs)
-        features = self._memory_networks()[0][1].features
-        return cosines(features.transform(graphs), features.transform(self.labeled_graphs_))
 
     def _proba_of_each(self, graphs: GraphDataset) -> dict[str, Floats]:
         if len(self.classes_) == 1:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from kgnn.methods.base import Task
 from kgnn.methods.gnn_self import GNNSelf
 from kgnn.methods.parameters import CountOrZero, parameters
 from kgnn.training.networks import Network
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @parameters
@@ -29,6 +34,11 @@ class MemNNSup(GNNSelf):
     """
 
     rounds: CountOrZero = 0
+
+    @classmethod
+    def paper(cls, **settings: Any) -> Self:
+        """Return the paper's settings of q_φ; it is trained once."""
+        return super().paper(**{"rounds": 0, **settings})
 
     def _networks(self, task: Task) -> list[Network]:
         return [self._memory(task)]

@@ -79,7 +79,6 @@ class NeuralClassifier(GraphClassifier):
     use_attributes: bool = False
 
     def _fit(self, task: Task) -> None:
-        self.__dict__.pop("committee_", None)  # of an earlier fit
         self.gnn_ = self._gnn(task)
         self._train(Examples(task.labeled, one_hot(task.targets, task.n_classes)), task)
 

@@ -1,4 +1,4 @@
-"""Graphs that only the kernel-based network gets right, beside those that it looked at (§5.6)."""
+"""Graphs that only the kernel-based network gets right, beside those that it looked at (§5.5)."""
 
 from __future__ import annotations
 

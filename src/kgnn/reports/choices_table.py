@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kgnn.reports.comparison import Comparison, compare_groups
+from kgnn.reports.comparison import ASSUMPTION, Comparison, compare_groups
 from kgnn.reports.numbers import mean_with_std, signed
 from kgnn.reports.paper import dataset_title, method_title
 from kgnn.reports.results import Group, Results
@@ -17,9 +17,9 @@ from kgnn.reports.table_data import Table, TableCell
 _NAMED = 2  # parameters; of more changes at once, the others are counted
 _DIFFERENCES = (
     "Accuracy of {name} with these settings minus that with its defaults on the same splits, in "
-    "percentage points, ± the standard error of the mean. What is less than twice its error may "
-    "be chance. ▲ and ▼ mark what is significantly better or worse (paired t-test with the "
-    "correction of Nadeau & Bengio, Holm over the rows)."
+    "percentage points, ± the standard error of the mean with the correction of Nadeau & Bengio. "
+    "▲ and ▼ mark what is significantly better or worse (paired t-test with the same correction, "
+    f"Holm over the rows). {ASSUMPTION}"
 )
 _SEEDS = (
     "Accuracy of {name} with these settings minus that with its defaults and the same seeds on "
@@ -55,10 +55,12 @@ def told_terms(protocol: str, labels: float) -> str:
     Examples
     --------
     >>> told_terms("fair", 0.1), told_terms("paper", 0.025)
-    ('', " on the split of the paper's code, 2.5 % labeled")
+    ('', " on the split of the paper's code, 2.5 % labeled (12.5 % of TRAIN-L)")
     """
     split = " on the split of the paper's code" if protocol == "paper" else ""
-    return split + ("" if labels == 0.1 else f", {100 * labels:g} % labeled")
+    # The paper counts in TRAIN-L, which is a fifth of all graphs.
+    share = f", {100 * labels:g} % labeled ({500 * labels:g} % of TRAIN-L)"
+    return split + ("" if labels == 0.1 else share)
 
 
 def _tables(results: Results, groups: Sequence[Group]) -> list[Table]:
@@ -165,6 +167,7 @@ def _difference(group: Group, compared: Comparison) -> TableCell:
         mean=compared.difference,
         n=compared.n,
         comparison=compared,
+        minus=group.method,
     )
 
 

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.reports.comparison import ALPHA, REFERENCE, Comparison, compare
+from kgnn.reports.comparison import ALPHA, ASSUMPTION, REFERENCE, Comparison, compare
 from kgnn.reports.numbers import p_value, signed
 from kgnn.reports.paper import dataset_title, method_title
 from kgnn.reports.results import Results
-from kgnn.reports.table_data import Table, TableCell, method_column, method_table
+from kgnn.reports.table_data import Table, TableCell, method_table
 
 _NAME = method_title(REFERENCE)
 _DIFFERENCES = (
@@ -19,7 +19,7 @@ _DIFFERENCES = (
 )
 _TESTS = (
     "Beside it, p of the paired t-test with the correction of Nadeau & Bengio → after Holm's "
-    "correction over the methods of the column."
+    f"correction over the methods of the column. {ASSUMPTION}"
 )
 _BALANCE = (
     f"Last: datasets on which {_NAME} is above, equal (to a tenth of a point), below; and on how "
@@ -28,10 +28,19 @@ _BALANCE = (
 
 
 def comparison_table(
-    results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
+    results: Results,
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    *,
+    title: str = f"{_NAME} against each method",
+    labels: float = 0.1,
 ) -> Table:
-    """Build a table of KGNN against each other method, from KGNN's point of view."""
-    compared = {d: compare(results, methods, d, labels=labels) for d in datasets}
+    """Build a table of KGNN against each other method, from KGNN's point of view.
+
+    Datasets on which there is nothing to compare are no columns.
+    """
+    every = {d: compare(results, methods, d, labels=labels) for d in datasets}
+    compared = {dataset: found for dataset, found in every.items() if found}
     others = [m for m in methods if any(m in each for each in compared.values())]
     met = {m: [each[m] for each in compared.values() if m in each] for m in others}
 
@@ -39,10 +48,18 @@ def comparison_table(
         each = compared[dataset].get(method)
         if each is None:
             return TableCell()
-        told = "" if math.isnan(each.p) else f"p {p_value(each.p)} → {p_value(each.holm_p)}"
-        return TableCell(signed(-each.difference), told, mean=-each.difference, n=each.n)
+        told = "" if math.isnan(each.p) else f"p {p_value(each.p)}\n→ {p_value(each.holm_p)}"
+        return TableCell(
+            signed(-each.difference),
+            told,
+            method=REFERENCE,
+            dataset=dataset,
+            mean=-each.difference,
+            n=each.n,
+            minus=method,
+        )
 
-    columns = [(dataset_title(d), method_column(others, d, cell)) for d in datasets]
+    columns = [(dataset_title(d), [cell(m, d) for m in others]) for d in compared]
     means = [-mean_and_std([each.difference for each in met[m]])[0] for m in others]
     columns += [
         ("mean", [TableCell(signed(mean), mean=mean) for mean in means]),
@@ -51,7 +68,7 @@ def comparison_table(
     ]
     tested = any(not math.isnan(each.p) for several in met.values() for each in several)
     notes = (_DIFFERENCES, _TESTS if tested else "There are too few splits for a test.", _BALANCE)
-    return method_table(f"{_NAME} against each method", others, columns, notes)
+    return method_table(title, others, columns, notes)
 
 
 def _balance(met: list[Comparison]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,12 +13,13 @@ from kgnn.reports.figure_data import Figure
 from kgnn.reports.line_chart import Point, Series, line_chart
 from kgnn.reports.markup import Markup
 from kgnn.reports.numbers import mean_with_std
-from kgnn.reports.palette import MUTED, N_STYLES, style
+from kgnn.reports.palette import N_STYLES, style
 from kgnn.reports.paper import dataset_title, method_title
-from kgnn.reports.results import Group, Results
+from kgnn.reports.results import Group, Results, on_common_splits
+from kgnn.reports.shared_splits import n_shared, told_splits
 
-_BAND = "The band is the 95 % interval of the mean over splits."
 _TESTED = "accuracy on TEST, %"
+_MOST_OTHERS = 4  # lines beside KGNN in a panel
 # What a round tells: our name of it, the name in the figure, and its style.
 _ROUND_SERIES = (
     ("agreement", "agreement", "s2"),
@@ -29,33 +31,65 @@ _ROUND_SERIES = (
 
 
 def label_ratio_figure(results: Results, *, protocol: str = "fair") -> Figure:
-    """Draw accuracy by the share of labeled graphs, one panel a dataset, one line a method."""
+    """Draw accuracy by the share of labeled graphs, one line a method, few in a panel."""
+    order = results.methods
     there = [group for group in results.groups if group.protocol == protocol]
+    there.sort(key=lambda group: order.index(group.method))
     curves = _curves(there, lambda g: (g.dataset, g.method, g.parameters), lambda g: g.labels)
     by_dataset = {
-        dataset: own
+        dataset: _on_shared_splits(own)
         for dataset in results.datasets
         if (own := [curve for curve in curves if curve[0].dataset == dataset])
     }
-    styles = _styles(by_dataset.values())
-    panels = {
-        dataset: line_chart(
-            dataset_title(dataset),
-            [
-                Series(
-                    _name(curve[0]),
-                    _points(curve, lambda g: g.labels),
-                    _style_in(own, curve[0].method, styles),
-                )
-                for curve in own
-            ],
+    companies = _companies(curves)
+    panels: dict[str, Markup] = {}
+    for dataset, own in by_dataset.items():
+        panels |= _label_ratio_panels(dataset, own, companies)
+    again = f" Each panel of a dataset has {method_title(REFERENCE)} in it, on the same scale."
+    caption = _caption(by_dataset) + (again if len(panels) > len(by_dataset) else "")
+    return Figure("labels", "Accuracy by number of labels", caption, panels)
+
+
+def _companies(curves: Iterable[Sequence[Group]]) -> list[dict[str, str]]:
+    """Tell which lines are drawn together: their names, each with a style, first that of KGNN.
+
+    Nobody tells many lines apart, and many bands are fog: so there are few in a panel, the same
+    on each dataset.
+    """
+    own = method_title(REFERENCE)
+    others = [name for name in dict.fromkeys(_name(curve[0]) for curve in curves) if name != own]
+    n_panels = max(1, math.ceil(len(others) / _MOST_OTHERS))
+    size = math.ceil(len(others) / n_panels)
+    styles = {name: style(1 + i % (N_STYLES - 1)) for i, name in enumerate(others)}
+    return [
+        {own: style(0), **{name: styles[name] for name in others[k * size : (k + 1) * size]}}
+        for k in range(n_panels)
+    ]
+
+
+def _label_ratio_panels(
+    dataset: str, curves: Sequence[Sequence[Group]], companies: Sequence[Mapping[str, str]]
+) -> dict[str, Markup]:
+    points = {_name(curve[0]): _points(curve, lambda g: g.labels) for curve in curves}
+    every = [point for own in points.values() for point in own]
+    # KGNN is in every panel, but has one for itself only where there is nothing else.
+    others = points.keys() - {method_title(REFERENCE)}
+    there = [company for company in companies if company.keys() & others] or companies[:1]
+    n = len(there)
+    return {
+        f"{dataset}-{k}" if n > 1 else dataset: line_chart(
+            dataset_title(dataset) + (f" ({k} of {n})" if n > 1 else ""),
+            [Series(name, points[name], kind) for name, kind in company.items() if name in points],
             x_title="labeled graphs, share of all",
             y_title=_TESTED,
+            y_range=(min(point.low for point in every), max(point.high for point in every)),
+            side_by_side=len(points) > 1,
             x_is_percent=True,
+            width=420.0,
+            height=290.0,
         )
-        for dataset, own in by_dataset.items()
+        for k, company in enumerate(there, start=1)
     }
-    return Figure("labels", "Accuracy by number of labels", _BAND, panels)
 
 
 def parameter_figure(
@@ -78,19 +112,23 @@ def parameter_figure(
         and isinstance(value(group), (int, float))
     ]
     curves = _curves(there, others, value)
-    panels: dict[str, Markup] = {}
-    for dataset in results.datasets:
-        own = [curve for curve in curves if curve[0].dataset == dataset]
-        if own:
-            series = Series(method_title(REFERENCE), _points(max(own, key=len), value), "s0")
-            panels[dataset] = line_chart(
-                dataset_title(dataset),
-                [series],
-                x_title=title,
-                y_title=_TESTED,
-                x_is_log=parameter == "width",
-            )
-    return Figure(parameter, f"{method_title(REFERENCE)} by {title}", _BAND, panels)
+    by_dataset = {
+        dataset: _on_shared_splits([max(own, key=len)])
+        for dataset in results.datasets
+        if (own := [curve for curve in curves if curve[0].dataset == dataset])
+    }
+    panels = {
+        dataset: line_chart(
+            dataset_title(dataset),
+            [Series(method_title(REFERENCE), _points(curve, value), "s0")],
+            x_title=title,
+            y_title=_TESTED,
+            x_is_log=parameter == "width",
+        )
+        for dataset, [curve] in by_dataset.items()
+    }
+    name = f"{method_title(REFERENCE)} by {title}"
+    return Figure(parameter, name, _caption(by_dataset), panels)
 
 
 def rounds_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1) -> Figure:
@@ -122,6 +160,29 @@ def _curves(
     return [[by_x[at] for at in sorted(by_x)] for by_x in found.values() if len(by_x) > 1]
 
 
+def _on_shared_splits(curves: Sequence[Sequence[Group]]) -> list[list[Group]]:
+    """Return curves with the splits that all of their points have: others are easier or harder.
+
+    Where there is no such split, each curve has those that its own points share, if any.
+    """
+    shared = on_common_splits(_all_of(curves))
+    if not n_shared(shared):
+        return [on_common_splits(curve) for curve in curves]
+    groups = iter(shared)
+    return [[next(groups) for _ in curve] for curve in curves]
+
+
+def _all_of(curves: Iterable[Sequence[Group]]) -> list[Group]:
+    return [group for curve in curves for group in curve]
+
+
+def _caption(by_dataset: Mapping[str, Sequence[Sequence[Group]]]) -> str:
+    drawn = {dataset: _all_of(curves) for dataset, curves in by_dataset.items()}
+    shapes = {"whisker" if len(curves) > 1 else "band" for curves in by_dataset.values()}
+    told = told_splits(drawn, "points of a dataset")
+    return f"The {' or '.join(sorted(shapes))} is the 95 % interval of the mean. {told}"
+
+
 def _points(curve: Sequence[Group], x: Callable[[Group], float]) -> list[Point]:
     return [
         Point(
@@ -141,20 +202,6 @@ def _name(group: Group) -> str:
     """Name a line: the method, with what of it is not as usual."""
     settings = ", ".join(f"{k}={v}" for k, v in group.parameters.items())
     return method_title(group.method) + (f" ({settings})" if settings else "")
-
-
-def _styles(panels: Iterable[Sequence[Sequence[Group]]]) -> Mapping[str, str]:
-    """Give each method a style, the same in all panels that are not too crowded for that."""
-    few = [panel for panel in panels if len(panel) <= N_STYLES]
-    methods = dict.fromkeys(curve[0].method for panel in few for curve in panel)
-    others = [method for method in methods if method != REFERENCE]
-    return {m: style(i) for i, m in enumerate([REFERENCE, *others])}
-
-
-def _style_in(panel: Sequence[Sequence[Group]], method: str, styles: Mapping[str, str]) -> str:
-    """Return the style of a method; in a crowd, all but KGNN are muted."""
-    is_told_apart = method == REFERENCE or len(panel) <= N_STYLES
-    return styles.get(method, MUTED) if is_told_apart else MUTED
 
 
 def _round_series(group: Group) -> list[Series]:

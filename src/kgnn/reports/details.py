@@ -7,10 +7,11 @@ from typing import Any
 
 from kgnn.benchmark.record import Record
 from kgnn.reports.paper import dataset_title, method_title
-from kgnn.reports.results import Group, Results
+from kgnn.reports.results import Group, Results, cpu_seconds
 from kgnn.reports.table_data import TableCell
 
-_NUMBERS = ("accuracy", "validation_accuracy", "accuracy_without_twins", "cpu_seconds", "peak_mib")
+_PERCENT = ("accuracy", "validation_accuracy", "accuracy_without_twins", "coverage")
+_SHARES = ("set_size", "calibration_error", "brier")
 _SIZES = ("labeled", "unlabeled", "validation", "test")
 
 
@@ -60,9 +61,13 @@ class Details:
         }
 
     def _split(self, record: Record) -> list[Any]:
+        result = record.result
         return [
             record.cell.seed,
-            *(_rounded(record.result.get(name)) for name in _NUMBERS),
+            *(_rounded(result.get(name)) for name in _PERCENT),
+            *(_rounded(result.get(name), 4) for name in _SHARES),
+            _rounded(cpu_seconds(record)),
+            _rounded(result.get("peak_mib"), 0),
             record.finished,
             record.cell.command,
             self._share(record.versions),
@@ -73,5 +78,5 @@ class Details:
         return self._shared.setdefault(json.dumps(values), len(self._shared))
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(float(value), 2)
+def _rounded(value: float | None, digits: int = 2) -> float | None:
+    return None if value is None else round(float(value), digits)

@@ -5,77 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from statistics import median_low
 
-from kgnn.reports.comparison import ALPHA, REFERENCE, Comparison, compare, rank_methods
+from kgnn.reports.comparison import ALPHA, REFERENCE, rank_methods
 from kgnn.reports.numbers import listed, mean_with_std, p_value, signed
-from kgnn.reports.paper import TABLE_2, dataset_title, method_title
-from kgnn.reports.results import Group, Results, are_comparable, on_common_splits
+from kgnn.reports.paper import TABLE_2, TABLE_3, dataset_title, method_title
+from kgnn.reports.results import Group, Results
+from kgnn.reports.standing import Standing, complete, standings
 from kgnn.reports.table_data import Table, TableCell
 
 _NAME = method_title(REFERENCE)
 _MOST_NAMES = 3
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where KGNN stands on one dataset; accuracies count as they are printed, to a tenth.
-
-    Attributes
-    ----------
-    dataset : str
-    own : Group
-        KGNN's.
-    groups : tuple of Group
-        All methods', best first.
-    compared : dict of str to Comparison
-    is_even : bool
-        Whether all methods have about as many splits.
-    """
-
-    dataset: str
-    own: Group
-    groups: tuple[Group, ...]
-    compared: dict[str, Comparison]
-    is_even: bool = True
-
-    @property
-    def first(self) -> list[Group]:
-        """The best, several if they are level."""
-        return [g for g in self.groups if round(g.mean, 1) == round(self.groups[0].mean, 1)]
-
-    @property
-    def above(self) -> list[Group]:
-        """Those that are better than KGNN."""
-        return [g for g in self.groups if round(g.mean, 1) > round(self.own.mean, 1)]
-
-    @property
-    def is_first(self) -> bool:
-        """Whether nothing is above KGNN."""
-        return not self.above
-
-    @property
-    def is_near(self) -> bool:
-        """Whether the first is within the 95 % interval of KGNN's mean."""
-        return self.groups[0].mean - self.own.mean <= self.own.interval
-
-
-def standings(
-    results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
-) -> list[Standing]:
-    """Return where KGNN stands on each dataset, by the splits that all methods there have."""
-    found = []
-    for dataset in datasets:
-        groups = [g for m in methods if (g := results.find(m, dataset, labels=labels))]
-        own = results.find(REFERENCE, dataset, labels=labels)
-        if own:
-            is_even = are_comparable(groups)
-            others = [group for group in groups if group.method != REFERENCE]
-            own, *others = on_common_splits([own, *others])
-            in_order = sorted([own, *others], key=lambda group: -group.mean)
-            compared = compare(results, methods, dataset, labels=labels)
-            found.append(Standing(dataset, own, tuple(in_order), compared, is_even))
-    return found
+_NO_TEST = "there are too few splits for a test"
 
 
 def headline(
@@ -84,27 +25,37 @@ def headline(
     """Say in sentences where KGNN stands among methods."""
     there = standings(results, methods, datasets, labels=labels)
     if not there:
-        share = f"{100 * labels:g} % of all graphs labeled"
-        return [f"There are no records of {_NAME} with its defaults and {share}."]
+        return [_no_records(results, labels)]
     found = complete(there)
+    without = [dataset for dataset in datasets if dataset not in {s.dataset for s in there}]
+    run = {group.method for each in there for group in each.groups}
+    left_out = _left_out(there, found, without, [method for method in methods if method in run])
     if not found:
-        return [_left_out(there, found)]
+        return [left_out]
     sentences = [
         _first(found),
-        _left_out(there, found),
+        left_out,
         *(_not_first(each) for each in found if not each.is_first),
         _near(found),
-        _ranks(results, methods, datasets, labels),
+        *_ranks(results, methods, datasets, labels, among="Its"),
         _tests(found),
         _paper(found) if labels == 0.1 else "",
     ]
     return [sentence for sentence in sentences if sentence]
 
 
+def _no_records(results: Results, labels: float) -> str:
+    share = f"{100 * labels:g} % of all graphs labeled"
+    told = f"There are no records of {_NAME} with its defaults, {share} and new splits."
+    if any((g.method, g.protocol) == (REFERENCE, "paper") for g in results.groups):
+        told += " Those on the split of the paper's code have a table of their own."
+    return told
+
+
 def about_parts(
     results: Results, parts: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
 ) -> list[str]:
-    """Say which of KGNN's own parts, its ablations, do better without the rest of it, and where."""
+    """Say how KGNN stands among its own parts, its ablations, and which are above it, and where."""
     found = complete(standings(results, parts, datasets, labels=labels))
     found = [each for each in found if len(each.groups) > 1]
     if not found:
@@ -115,26 +66,43 @@ def about_parts(
             gap = signed(group.mean - each.own.mean)
             where.setdefault(group.method, []).append(f"{dataset_title(each.dataset)} ({gap})")
     over = f"on {_datasets(found)}" if len(found) > 1 else f"on {dataset_title(found[0].dataset)}"
+    ranks = _ranks(results, parts, datasets, labels, among="Among its own parts, its")
     if not where:
-        return [f"None of its own parts is above it {over}."]
+        return [f"None of its own parts is above it {over}.", *ranks]
     words = [f"{method_title(m)} on {listed(where[m])}" for m in parts if m in where]
     compared = [each.compared[g.method] for each in found for g in each.above]
     significant = sum(each.verdict == "better" for each in compared)
     tail = f"{significant} of these significantly" if significant else "none significantly"
-    return [f"Of its own parts, compared {over}, above it are {'; '.join(words)}; {tail}."]
+    if all(math.isnan(each.p) for each in compared):
+        tail = _NO_TEST
+    return [f"Of its own parts, compared {over}, above it are {'; '.join(words)}; {tail}.", *ranks]
 
 
-def complete(found: Sequence[Standing]) -> list[Standing]:
-    """Return the datasets that all methods have about as many splits of: others give no places."""
-    most = max((len(each.groups) for each in found), default=0)
-    return [each for each in found if len(each.groups) == most and each.is_even]
+def _left_out(
+    there: list[Standing], found: list[Standing], without: Sequence[str], methods: Sequence[str]
+) -> str:
+    """Name the datasets that give no places, those without KGNN first, and say why."""
+    told = [f"{dataset_title(dataset)} (no runs of {_NAME})" for dataset in without]
+    told += [
+        f"{dataset_title(each.dataset)} ({_why_left_out(each, methods)})"
+        for each in there
+        if each not in found
+    ]
+    return f"Not counted here: {listed(told)}." if told else ""
 
 
-def _left_out(there: list[Standing], found: list[Standing]) -> str:
-    names = [dataset_title(each.dataset) for each in there if each not in found]
-    if not names:
-        return ""
-    return f"Some methods have no or few records on {listed(names)} yet; these do not count here."
+def _why_left_out(each: Standing, methods: Sequence[str]) -> str:
+    none = [method for method in methods if method not in {g.method for g in each.groups}]
+    if none:
+        return f"no runs of {_shortened([method_title(method) for method in none])}"
+    usual = median_low(each.counts.values())
+    few = [f"{method_title(m)} has {n}" for m, n in each.counts.items() if n < usual]
+    return f"of {usual} splits, {_shortened(few)}" if few else "the methods have other splits"
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return listed([*names[:_MOST_NAMES], f"{more} more"] if more > 0 else names)
 
 
 def headline_table(
@@ -142,7 +110,10 @@ def headline_table(
 ) -> Table:
     """Build a short table: for each dataset KGNN, what the paper printed for it, and the first."""
     rows = []
-    for each in complete(standings(results, methods, datasets, labels=labels)):
+    found = complete(standings(results, methods, datasets, labels=labels))
+    n_methods = max((len(each.groups) for each in found), default=0)
+    has_parts = bool(set(TABLE_3) & set(results.methods) - set(methods))
+    for each in found if n_methods > 1 else []:  # a method alone has no place
         printed = TABLE_2[REFERENCE].get(each.dataset)
         names = listed([method_title(group.method) for group in each.first])
         mean = each.own.mean
@@ -162,9 +133,12 @@ def headline_table(
         rows.append((TableCell(dataset_title(each.dataset)), own, paper, first))
     return Table(
         f"{_NAME} and the best method",
-        ("dataset", _NAME, f"{_NAME} in the paper", f"best of {len(methods)}"),
+        ("dataset", _NAME, f"{_NAME} in the paper", f"best of {n_methods}"),
         tuple(rows),
-        ("Accuracy on TEST in percent: mean ± standard deviation over splits.",),
+        (
+            "Accuracy on TEST in percent: mean ± standard deviation over splits.",
+            *([f"The own parts of {_NAME} are not among the {n_methods}."] if has_parts else []),
+        ),
     )
 
 
@@ -188,15 +162,12 @@ def _datasets(found: Sequence[object]) -> str:
 def _not_first(each: Standing) -> str:
     """Name those that are above KGNN on a dataset, and say whether significantly."""
     own = f"{each.own.mean:.1f}"
-    named = each.above[:_MOST_NAMES]
-    rest = len(each.above) - len(named)
     verb = "is" if len(each.above) == 1 else "are"
     if len(each.above) == 1:
-        who = method_title(named[0].method)
-        numbers = f"({named[0].mean:.1f} against {own})"
+        who = method_title(each.above[0].method)
+        numbers = f"({each.above[0].mean:.1f} against {own})"
     else:
-        words = [f"{method_title(group.method)} ({group.mean:.1f})" for group in named]
-        who = listed([*words, f"{rest} more"] if rest else words)
+        who = _shortened([f"{method_title(g.method)} ({g.mean:.1f})" for g in each.above])
         numbers = f"({own})"
     where = dataset_title(each.dataset)
     return f"On {where}, {who} {verb} above it {numbers}{_significance(each)}."
@@ -210,27 +181,37 @@ def _significance(each: Standing) -> str:
     ]
     better = [method_title(c.method) for c in tested if c.verdict == "better"]
     if not tested:
-        return "; there are too few splits for a test"
+        return f"; {_NO_TEST}"
     if not better:
         return ", not significantly" if len(each.above) == 1 else ", none significantly"
     if len(each.above) == 1:
         return ", significantly"
-    more = [f"{len(better) - _MOST_NAMES} more"] if len(better) > _MOST_NAMES else []
-    return f", significantly so {listed([*better[:_MOST_NAMES], *more])}"
+    return f", significantly so {_shortened(better)}"
 
 
 def _near(found: list[Standing]) -> str:
     names = [dataset_title(s.dataset) for s in found if not s.is_first and s.is_near]
     if not names:
         return ""
-    return f"On {listed(names)} the first is within the 95 % interval of its mean."
+    return (
+        f"On {listed(names)} the first is within the 95 % interval of its mean (Student's t over "
+        "splits, not corrected for their overlap)."
+    )
 
 
-def _ranks(results: Results, methods: Sequence[str], datasets: Sequence[str], labels: float) -> str:
+def _ranks(
+    results: Results,
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    labels: float,
+    *,
+    among: str,
+) -> list[str]:
+    """Say how KGNN ranks over datasets, if it does."""
     ranking = rank_methods(results, methods, datasets, labels=labels)
     ranks = ranking.ranks
     if REFERENCE not in ranks or len(ranks) < 2:
-        return ""
+        return []
     own = ranks[REFERENCE]
     better = sorted((rank, method) for method, rank in ranks.items() if rank < own)
     place = "the best" if not better else f"number {len(better) + 1}"
@@ -238,12 +219,12 @@ def _ranks(results: Results, methods: Sequence[str], datasets: Sequence[str], la
     word = "next" if not better else "the best"
     p = ranking.friedman.p
     friedman = "" if math.isnan(p) else f"; p of the Friedman test: {p_value(p)}"
-    return (
-        f"Its average rank over {_datasets(ranking.datasets)} is {own:.1f}, {place} of "
+    return [
+        f"{among} average rank over {_datasets(ranking.datasets)} is {own:.1f}, {place} of "
         f"{len(ranks)}; {word} is {method_title(rest[0][1])} with {rest[0][0]:.1f}. Ranks that "
         f"differ by less than {ranking.critical_difference:.1f} cannot be told apart "
         f"(Nemenyi, α = {ALPHA:g}{friedman})."
-    )
+    ]
 
 
 def _tests(found: list[Standing]) -> str:

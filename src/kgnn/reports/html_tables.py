@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from kgnn.reports.comparison import REFERENCE
 from kgnn.reports.markup import Markup, element, joined
@@ -44,15 +45,20 @@ def _row(cells: Sequence[TableCell], positions: Positions) -> Markup:
     return element(
         "tr",
         element("th", name.text, scope="row"),
-        *(_cell(cell, positions(cell)) for cell in others),
+        *(_cell(cell, positions) for cell in others),
         class_="ours" if name.method == REFERENCE else None,
     )
 
 
-def _cell(cell: TableCell, position: int | None) -> Markup:
-    number = element("b", cell.text) if cell.is_best else cell.text
+def _cell(cell: TableCell, positions: Positions) -> Markup:
+    # Without a number of ours, nobody shall take the other for ours.
+    text = cell.text or ("–" if cell.aside else "")
+    number = element("b", text) if cell.is_best else text
+    position = positions(cell)
     if position is not None and cell.text:
-        number = element("button", number, type="button", data_group=position)
+        other = replace(cell, method=cell.minus, parameters={})
+        minus = positions(other) if cell.minus else None
+        number = element("button", number, type="button", data_group=position, data_minus=minus)
     mark = element("abbr", cell.mark, title=_MARKS[cell.mark]) if cell.mark else None
     aside = element("small", cell.aside) if cell.aside else None
     return element("td", number, mark, aside)

@@ -61,7 +61,7 @@ def table_latex(table: Table) -> str:
     lines = [
         r"\begin{table*}[ht]",
         r"\centering",
-        rf"\caption{{{escape_latex(table.title)}. {' '.join(map(escape_latex, table.notes))}}}",
+        rf"\caption{{{_caption(table)}}}",
         r"\resizebox{\textwidth}{!}{%",
         rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}",
         r"\toprule",
@@ -81,12 +81,21 @@ def latex_document(tables: Iterable[Table]) -> str:
     return f"{_PREAMBLE}\\begin{{document}}\n{pages}\\end{{document}}\n"
 
 
+def _caption(table: Table) -> str:
+    """Return title and notes; LaTeX numbers tables itself, so the paper's number comes after."""
+    number, _, name = table.title.rpartition(": ")
+    is_papers = number.startswith("Table ")
+    title = f"{name[:1].upper()}{name[1:]}, as {number} of the paper" if is_papers else table.title
+    return " ".join(map(escape_latex, (f"{title}.", *table.notes)))
+
+
 def _row(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
 def _cell(cell: TableCell) -> str:
-    text = escape_latex(cell.text)
+    # Without a number of ours, nobody shall take the other for ours.
+    text = escape_latex(cell.text or ("–" if cell.aside else ""))
     if cell.is_best:
         text = rf"\textbf{{{text}}}"
     text += _MARKS.get(cell.mark, "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from threadpoolctl import threadpool_limits
 
-from kgnn.evaluation.model_facts import ModelFacts, RoundFacts, ShownGraph
+from kgnn.evaluation.model_facts import ENDINGS, ModelFacts, RoundFacts, ShownGraph
 from kgnn.evaluation.quality import Quality
 from kgnn.insight.explanation import Sketch
 from kgnn.methods.registry import entries
@@ -23,15 +23,6 @@ from kgnn.reports.reliability import reliability_diagram
 _NETWORKS = {"gnn": ("p", "s1"), "memory": ("q", "s4"), "both": ("both", "s0")}
 _MOST_NAMED = 60  # nodes; names do not fit into the nodes of larger graphs
 _LONGEST_NAME = 2  # letters that fit into a node
-_ENDINGS = {
-    "rounds": "All rounds were done.",
-    "converged": "It ended because the selection no longer changed.",
-    "no_change": "It ended because there was nothing to select.",
-    "patience": "It ended because the held-out graphs showed no more gain.",
-    "exhausted": "It ended because every unlabeled graph was taught.",
-    "no_unlabeled": "There are no unlabeled graphs, so there was nothing to teach each other.",
-    "interrupted": "It was stopped by hand; the rounds that had ended predict.",
-}
 
 
 def model_page(facts: ModelFacts) -> str:
@@ -88,17 +79,16 @@ def _rounds(rounds: Sequence[RoundFacts], ending: str) -> Markup:
     if networks:
         told += "The last columns are how many held-out graphs are right. "
     chart = _round_chart(rounds, networks) if networks and len(rounds) > 1 else None
-    table = joined(scrolling("Rounds", headings, rows), _note(told + _ENDINGS.get(ending, "")))
+    table = joined(scrolling("Rounds", headings, rows), _note(told + ENDINGS.get(ending, "")))
     return element("div", element("div", table), chart, class_="pair")
 
 
 def _round_row(number: int, each: RoundFacts, networks: Sequence[str]) -> Markup:
-    selected = "" if each.selected is None else f"{each.selected:,}"
     agreement = "" if each.agreement is None else f"{100 * each.agreement:.1f}"
     accuracy = [
         f"{100 * each.accuracy[who]:.1f}" if who in each.accuracy else "" for who in networks
     ]
-    cells = [element("td", cell) for cell in (selected, agreement, *accuracy)]
+    cells = [element("td", cell) for cell in (f"{each.selected:,}", agreement, *accuracy)]
     return element("tr", element("th", str(number), scope="row"), *cells)
 
 

@@ -20,7 +20,7 @@ from kgnn.reports.markup import Markup, element, escaped, joined, script_json
 from kgnn.reports.numbers import listed, runs
 from kgnn.reports.palette import DARK, LIGHT, variables
 from kgnn.reports.paper import dataset_title
-from kgnn.reports.provenance import how_it_was_made, what_is_missing
+from kgnn.reports.provenance import empty_places, how_it_was_made
 from kgnn.reports.report_tables import ablations, main_methods, report_tables, table_datasets
 from kgnn.reports.results import Results
 from kgnn.reports.table_data import Table, TableCell
@@ -82,7 +82,7 @@ def _sections(records: Sequence[Record], results: Results, details: Details) -> 
     cases = case_study(records)
     if cases:
         yield Section("cases", "Case study", joined(element("p", CAPTION, class_="note"), cases))
-    yield Section("missing", "What is missing", _missing(records, details))
+    yield Section("missing", "What is missing", _missing(results, details))
     yield Section("making", "How it was made", _list(how_it_was_made(results)))
 
 
@@ -112,11 +112,9 @@ def _figure(figure: Figure) -> Markup:
     )
 
 
-def _missing(records: Sequence[Record], details: Details) -> Markup:
+def _missing(results: Results, details: Details) -> Markup:
     """Name the empty places of the tables, then every run without a result, with its reason."""
-    done = [record for record in records if record.outcome == "done"]
-    table = unfinished_table(Results(records).unfinished)
-    lines = what_is_missing(Results(done))
+    table, lines = unfinished_table(results.unfinished), empty_places(results)
     if not table.rows:
         return _list(lines or ["Nothing."])
     shown = _table(table, details)

@@ -11,8 +11,10 @@ from typing import Any
 from kgnn.benchmark.record import Record
 from kgnn.reports.numbers import listed, runs
 from kgnn.reports.paper import TABLE_2, TABLE_3, PaperTable, dataset_title, method_title
-from kgnn.reports.report_tables import table_datasets, usual_methods
+from kgnn.reports.report_tables import usual_methods
 from kgnn.reports.results import PAPER_DATASETS, Results
+from kgnn.reports.table_groups import Groups, find_groups, usual_splits
+from kgnn.reports.unfinished import unusual_terms
 
 _MOST_REASONS = 20
 _PROTOCOLS = {
@@ -41,8 +43,13 @@ def how_it_was_made(results: Results) -> list[str]:
 
 
 def what_is_missing(results: Results) -> list[str]:
-    """Say which places of Tables 2 and 3 are empty, what failed, and why."""
-    return [*_without_records(results), *_reasons(results.unfinished)]
+    """Say which places of the tables are empty or half full, what failed, and why."""
+    return [*empty_places(results), *_reasons(results.unfinished)]
+
+
+def empty_places(results: Results) -> list[str]:
+    """Say what the tables lack: what is outdated, what was not run, or not as often."""
+    return [*_outdated(results), *_without_records(results), *_with_few_records(results)]
 
 
 def has_most_of(results: Results, table: PaperTable) -> bool:
@@ -75,21 +82,65 @@ def _variants(records: Sequence[Record], name: str) -> list[str]:
     return told
 
 
+def _outdated(results: Results) -> list[str]:
+    """Say which revision of a method the numbers are of, where there are several."""
+    lines = [
+        f"{method_title(method)}: {runs(n)} of older revisions left out, as there are newer ones."
+        for method, n in results.outdated.items()
+    ]
+    shown = {group.method: group.records[0].cell.revision for group in results.groups}
+    tried = {(r.cell.method, r.cell.revision) for r in results.unfinished}
+    return lines + [
+        f"{method_title(method)}: numbers are of revision {shown[method]}, as no run of revision "
+        f"{revision} is done."
+        for method, revision in sorted(tried)
+        if revision > shown.get(method, revision)
+    ]
+
+
 def _without_records(results: Results) -> list[str]:
     """Name what is not there: methods and datasets as a whole, then single places."""
     printed = [table for table in (TABLE_2, TABLE_3) if has_most_of(results, table)]
     nowhere = [m for m in dict.fromkeys(chain(*printed)) if m not in results.methods]
     lines = [f"No runs of {_methods(nowhere)}."] if nowhere else []
-    if printed and set(results.datasets) & set(PAPER_DATASETS):
+    usual = {group.dataset for group in results.groups if not group.parameters}
+    of_paper = usual & set(PAPER_DATASETS)
+    if (printed and of_paper) or 2 * len(of_paper) >= len(PAPER_DATASETS):
         unseen = [dataset_title(d) for d in PAPER_DATASETS if d not in results.datasets]
         lines += [f"No runs on {listed(unseen)}."] if unseen else []
     # On any terms: what was run with other settings is in a table of its own.
     run = {(group.method, group.dataset) for group in results.groups}
-    in_order = [m for m in dict.fromkeys([*TABLE_2, *results.methods]) if m in results.methods]
-    for dataset in table_datasets(results):
-        some = [method for method in in_order if (method, dataset) not in run]
+    for dataset in {dataset: None for _, dataset in _places(results)}:
+        some = [method for method in _in_order(results) if (method, dataset) not in run]
         lines += [f"No runs on {dataset_title(dataset)}: {_methods(some)}."] if some else []
     return lines
+
+
+def _with_few_records(results: Results) -> list[str]:
+    """Name the places that have fewer runs than most of their dataset."""
+    places = _places(results)
+    lines = []
+    for dataset in {dataset: None for _, dataset in places}:
+        usual = usual_splits(places, dataset)
+        few = [
+            f"{method_title(method)} ({len(group.records)} of {usual})"
+            for (method, d), group in places.items()
+            if d == dataset and len(group.records) < usual
+        ]
+        lines += [f"Fewer runs on {dataset_title(dataset)}: {listed(few)}."] if few else []
+    return lines
+
+
+def _places(results: Results) -> Groups:
+    """Return what stands in the tables of the paper, by dataset; on its split if that is all."""
+    methods, datasets = _in_order(results), results.datasets
+    found = find_groups(results, methods, datasets)
+    found = found or find_groups(results, methods, datasets, protocol="paper")
+    return {(m, d): found[m, d] for d in datasets for m in methods if (m, d) in found}
+
+
+def _in_order(results: Results) -> list[str]:
+    return [m for m in dict.fromkeys([*TABLE_2, *results.methods]) if m in results.methods]
 
 
 def _methods(names: Sequence[str]) -> str:
@@ -97,15 +148,16 @@ def _methods(names: Sequence[str]) -> str:
 
 
 def _reasons(unfinished: Sequence[Record]) -> list[str]:
-    """Return a line for each outcome, method and dataset, with its most frequent reason."""
-    by_place: dict[tuple[str, str, str], list[str]] = {}
+    """Return a line for each outcome, method, dataset and terms, with its most frequent reason."""
+    by_place: dict[tuple[str, str, str, str], list[str]] = {}
     for record in unfinished:
-        place = (record.outcome, record.cell.method, record.cell.dataset)
+        cell, unusual = record.cell, ", ".join(unusual_terms(record.cell))
+        place = (record.outcome, cell.method, cell.dataset, f" ({unusual})" if unusual else "")
         by_place.setdefault(place, []).append(record.reason)
     lines = []
-    for (outcome, method, dataset), reasons in by_place.items():
+    for (outcome, method, dataset, unusual), reasons in by_place.items():
         [(reason, _)] = Counter(reasons).most_common(1)
-        where = f"{method_title(method)} on {dataset_title(dataset)}"
+        where = f"{method_title(method)} on {dataset_title(dataset)}{unusual}"
         lines.append(f"{where}, {runs(len(reasons))} {outcome}: {reason}")
     more = len(lines) - _MOST_REASONS
     return [*lines[:_MOST_REASONS], f"{more} more such lines."] if more > 0 else lines

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 
 from kgnn.reports.frame import FONT_SIZE, drawing, text
 from kgnn.reports.label_places import text_width
+from kgnn.reports.legend import legend
 from kgnn.reports.markup import Markup, element, joined
 from kgnn.reports.palette import marker
 from kgnn.reports.scales import Scale, nice_ticks, tick_label
 
 _ROW = 19.0
-_TOP = 70.0
+_TOP = 74.0
+_TITLE = 24.0
 _BAR_GAP = 9.0
+_PLAIN = "other"  # a style that means nothing
 
 
 def rank_diagram(
@@ -23,7 +26,8 @@ def rank_diagram(
     groups: Sequence[Sequence[int]],
     critical_difference: float,
     *,
-    highlighted: str = "",
+    kinds: Sequence[str] = (),
+    styles: Sequence[tuple[str, str]] = (),
     width: float = 420.0,
 ) -> Markup:
     """Draw a critical-difference diagram, one method a line, best at the top.
@@ -37,8 +41,11 @@ def rank_diagram(
         Positions of methods that are not significantly different from each other; each group is
         a bar on the right.
     critical_difference : float
-    highlighted : str
-        The name of the method to stress.
+    kinds : sequence of str
+        The style of each method, a class of `kgnn.reports.palette`; unless given, all are alike.
+    styles : sequence of (style, name)
+        What these styles mean.
+    width : float
 
     References
     ----------
@@ -51,15 +58,18 @@ def rank_diagram(
     (3, 1)
     """
     order = sorted(range(len(ranks)), key=lambda i: ranks[i])
-    rows = {i: _TOP + _ROW * position for position, i in enumerate(order)}
+    explained, head = legend(styles, width, _TITLE)
+    top = _TOP + head
+    rows = {i: top + _ROW * position for position, i in enumerate(order)}
     left = 14 + max(text_width(name, FONT_SIZE) for name in names)
     right = width - 12 - _BAR_GAP * len(groups)
     ticks = [tick for tick in nice_ticks(1, max(2, math.ceil(max(ranks))), n=6) if tick >= 1]
     ticks = sorted({1.0, *ticks})
     scale = Scale(1, ticks[-1], left + 8, right - 12)
-    height = _TOP + _ROW * len(names)
+    height = top + _ROW * len(names)
     lines = [
-        _line(names[i], ranks[i], rows[i], scale, left, names[i] == highlighted) for i in order
+        _line(names[i], ranks[i], rows[i], scale, left, kinds[i] if kinds else _PLAIN)
+        for i in order
     ]
     bars = [_bar(rows, group, right + _BAR_GAP * k) for k, group in enumerate(groups)]
     told = ", ".join(f"{names[i]} {ranks[i]:.2f}" for i in order)
@@ -67,38 +77,37 @@ def rank_diagram(
         width,
         height,
         text(0, 15, title, "heading"),
-        _ticks(ticks, scale, height),
-        _difference(critical_difference, scale),
+        explained,
+        _ticks(ticks, scale, top, height),
+        _difference(critical_difference, scale, head),
         *lines,
         *bars,
         label=f"{title}: {told}; critical difference {critical_difference:.2f}",
     )
 
 
-def _ticks(ticks: Sequence[float], scale: Scale, height: float) -> Markup:
+def _ticks(ticks: Sequence[float], scale: Scale, top: float, height: float) -> Markup:
     marks = []
     for tick in ticks:
         x = scale.at(tick)
-        marks.append(element("line", class_="grid", x1=x, y1=_TOP - 12, x2=x, y2=height - 8))
-        marks.append(text(x, _TOP - 16, tick_label(tick), "tick", anchor="middle"))
+        marks.append(element("line", class_="grid", x1=x, y1=top - 12, x2=x, y2=height - 8))
+        marks.append(text(x, top - 16, tick_label(tick), "tick", anchor="middle"))
     return joined(*marks)
 
 
-def _difference(size: float, scale: Scale) -> Markup:
+def _difference(size: float, scale: Scale, head: float) -> Markup:
     """Draw how long the critical difference is, above the ranks."""
     start = scale.at(1)
     end = min(scale.at(1 + size), scale.end)
-    way = f"M{start:.1f} 34v6M{start:.1f} 37H{end:.1f}M{end:.1f} 34v6"
+    y = head + 41
+    way = f"M{start:.1f} {y - 3:g}v6M{start:.1f} {y:g}H{end:.1f}M{end:.1f} {y - 3:g}v6"
     return joined(
         element("path", class_="bar", d=way) if end < scale.end else None,
-        text(start, 31, f"critical difference {size:.2f}", "tick"),
+        text(start, y - 6, f"critical difference {size:.2f}", "tick"),
     )
 
 
-def _line(
-    name: str, rank: float, y: float, scale: Scale, left: float, is_highlighted: bool
-) -> Markup:
-    kind = "s0" if is_highlighted else "s1"
+def _line(name: str, rank: float, y: float, scale: Scale, left: float, kind: str) -> Markup:
     x = scale.at(rank)
     return element(
         "g",

@@ -15,7 +15,7 @@ _NUMBERS = (
     *("accuracy", "validation_accuracy", "accuracy_without_twins", "without_twins"),
     *("brier", "calibration_error", "coverage", "set_size"),
     *("labeled", "unlabeled", "validation", "test"),
-    *("seconds", "cpu_seconds", "peak_mib"),
+    *("seconds", "cpu_seconds", "seconds_saved", "peak_mib"),
 )
 # Loss curves and cases stay in the records: they are no numbers of a row.
 COLUMNS = (

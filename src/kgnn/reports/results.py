@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,8 +18,11 @@ from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.graphs.catalog import ENTRIES
 from kgnn.methods.registry import entries
+from kgnn.reports.paper import dataset_title
 
 _CONFIDENCE = 0.95
+_FEWEST_COMMON = 3
+_SHARE_IN_COMMON = 0.6
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,12 @@ class Group:
         return [float(value) for value in found if value is not None]
 
     @cached_property
+    def cpu_seconds(self) -> list[float]:
+        """What each split would take alone; those that have no time are out."""
+        found = map(cpu_seconds, self.records)
+        return [seconds for seconds in found if seconds is not None]
+
+    @cached_property
     def mean(self) -> float:
         """Accuracy in percent."""
         return mean_and_std(self.values("accuracy"))[0]
@@ -73,6 +84,12 @@ class Group:
         return float(student_t.ppf((1 + _CONFIDENCE) / 2, n - 1) * self.std / n**0.5)
 
 
+def cpu_seconds(record: Record) -> float | None:
+    """Return what a run would take alone; `kgnn.kernels.kept_counts` may have spared it a part."""
+    seconds = record.result.get("cpu_seconds")
+    return None if seconds is None else float(seconds + (record.result.get("seconds_saved") or 0))
+
+
 def on_common_splits(groups: Sequence[Group]) -> list[Group]:
     """Return groups with the splits that all of them have, so that their means can be compared.
 
@@ -88,12 +105,15 @@ def on_common_splits(groups: Sequence[Group]) -> list[Group]:
 
 
 def are_comparable(groups: Sequence[Group]) -> bool:
-    """Tell whether the splits that all groups have are at least as many as half of them have.
+    """Tell whether the splits that all groups have are nearly as many as most of them have.
 
     Else one group with but a split or two would leave the places of all to the luck of these.
     """
-    counts = [len(group.records) for group in groups]
-    return bool(counts) and len(_common_seeds(groups)) >= median_low(counts)
+    if not groups:
+        return False
+    usual = median_low(len(group.records) for group in groups)
+    wanted = max(_FEWEST_COMMON, math.ceil(_SHARE_IN_COMMON * usual))
+    return len(_common_seeds(groups)) >= min(usual, wanted)
 
 
 def _common_seeds(groups: Sequence[Group]) -> set[int]:
@@ -113,19 +133,23 @@ class Results:
     groups : list of Group
     unfinished : list of Record
         Declined and failed ones.
+    outdated : dict of str to int
+        How many done records of each method are left out, because newer versions of it gave some.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
         self.unfinished: list[Record] = []
-        kept = _newest_revision(list(records))
+        every = list(records)
+        kept = _newest_revision(every)
+        self.outdated = _count_done(every) - _count_done(kept)
         names = _dataset_names(record.cell for record in kept)
         found: dict[str, dict[int, Record]] = {}
         for record in kept:
-            if record.outcome != "done":
-                self.unfinished.append(record)
-                continue
             cell = record.cell
             dataset = names[cell.fingerprint]
+            if record.outcome != "done":
+                self.unfinished.append(replace(record, cell=replace(cell, dataset=dataset)))
+                continue
             terms = (cell.method, dataset, cell.protocol, cell.labels, cell.parameters)
             # A cell that was run for its cases has the same accuracy as one that was not.
             found.setdefault(json.dumps(terms, sort_keys=True), {}).setdefault(cell.seed, record)
@@ -188,22 +212,33 @@ def _group(terms: list[Any], by_seed: Mapping[int, Record]) -> Group:
 def _dataset_names(cells: Iterable[Cell]) -> dict[str, str]:
     """Give each content one name: that of the catalog, or the one it was first run by.
 
-    Another content that was run by the same name, such as a file that has changed, is another
-    dataset.
+    Another content that was run by the same name, or by a file of that name, is another dataset,
+    and is told apart.
     """
     names = {entry.fingerprint: entry.name for entry in ENTRIES}
+    taken = {title for name in names.values() for title in (name, dataset_title(name))}
     for cell in cells:
         if cell.fingerprint not in names:
-            is_taken = cell.dataset in names.values()
-            mark = f" ({cell.fingerprint[:6]})" if is_taken else ""
+            title = dataset_title(cell.dataset)
+            mark = f" ({cell.fingerprint[:6]})" if title in taken else ""
             names[cell.fingerprint] = f"{cell.dataset}{mark}"
+            taken.add(title)
     return names
 
 
 def _newest_revision(records: Sequence[Record]) -> list[Record]:
-    """Leave out what an older version of a method gave, where the store has a newer one."""
-    newest: dict[str, int] = {}
+    """Leave out what an older version of a method gave, where a newer one gave results.
+
+    Failures of a newer one alone do not count: they are told, and the older results stay.
+    """
+    newest: dict[str, tuple[bool, int]] = {}
     for record in records:
         cell = record.cell
-        newest[cell.method] = max(cell.revision, newest.get(cell.method, 0))
-    return [record for record in records if record.cell.revision == newest[record.cell.method]]
+        newest[cell.method] = max(
+            (record.outcome == "done", cell.revision), newest.get(cell.method, (False, 0))
+        )
+    return [r for r in records if r.cell.revision >= newest[r.cell.method][1]]
+
+
+def _count_done(records: Iterable[Record]) -> Counter[str]:
+    return Counter(record.cell.method for record in records if record.outcome == "done")

@@ -19,7 +19,7 @@ class TableCell:
     text : str
         To be read, without any markup; empty where there is nothing.
     aside : str
-        A second number that belongs to the first, smaller.
+        A second number that belongs to the first, smaller; may have several lines.
     is_best : bool
         Whether nothing in the column is better, as printed.
     method, dataset : str
@@ -34,6 +34,8 @@ class TableCell:
         What the paper printed here.
     comparison : Comparison or None
         With KGNN on the same splits.
+    minus : str
+        Where the number is a difference, the method, with its defaults, that was subtracted.
     """
 
     text: str = ""
@@ -48,6 +50,7 @@ class TableCell:
     n: int = 0
     paper: Printed | None = None
     comparison: Comparison | None = None
+    minus: str = ""
 
     @property
     def mark(self) -> str:

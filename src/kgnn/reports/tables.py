@@ -1,28 +1,33 @@
-"""Records as tables: methods down, datasets across."""
+"""Tables of accuracy: methods down, datasets across."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.reports.comparison import ALPHA, REFERENCE, Ranking, compare, rank_methods
-from kgnn.reports.numbers import listed, mean_with_std, median
+from kgnn.reports.comparison import (
+    ALPHA,
+    ASSUMPTION,
+    REFERENCE,
+    Ranking,
+    compare,
+    rank_methods,
+)
+from kgnn.reports.numbers import listed, mean_with_std
 from kgnn.reports.paper import PaperTable, dataset_title, method_title
 from kgnn.reports.results import Group, Results
 from kgnn.reports.table_data import Table, TableCell, method_column, method_table, with_best
+from kgnn.reports.table_groups import Groups, find_groups, usual_splits
 
 # Most graphs of these have a copy, so that the table is about them first of all.
 _FULL_OF_TWINS = ("IMDB-BINARY", "IMDB-MULTI")
 _MARKS = (
     f"▲ and ▼: significantly better or worse than {method_title(REFERENCE)} (paired t-test over "
     "the same splits with the correction of Nadeau & Bengio, then Holm's over the methods of a "
-    f"column, α = {ALPHA:g})."
+    f"column, α = {ALPHA:g}). {ASSUMPTION}"
 )
-# Method and dataset.
-_Groups = dict[tuple[str, str], Group]
 
 
 def accuracy_table(
@@ -49,8 +54,11 @@ def accuracy_table(
     labels : float
         Labeled graphs as a share of all.
     """
-    groups = _groups(results, methods, datasets, protocol, labels)
-    splits = {dataset: _usual_splits(groups, dataset) for dataset in datasets}
+    groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
+    papers_split = find_groups(results, methods, datasets, protocol="paper", labels=labels)
+    if protocol == "paper":
+        papers_split = {}  # they are the table
+    splits = {dataset: usual_splits(groups, dataset) for dataset in datasets}
     compared = {
         dataset: compare(results, methods, dataset, protocol=protocol, labels=labels)
         for dataset in datasets
@@ -58,9 +66,12 @@ def accuracy_table(
 
     def cell(method: str, dataset: str) -> TableCell:
         paper = (printed or {}).get(method, {}).get(dataset)
+        own = papers_split.get((method, dataset))
+        asides = [mean_with_std(*paper, n=5)] if paper else []
+        asides += [f"[{mean_with_std(own.mean, own.std, len(own.records))}]"] if own else []
         return replace(
             _score(groups.get((method, dataset)), "accuracy", splits[dataset]),
-            aside=mean_with_std(*paper, n=5) if paper else "",
+            aside="\n".join(asides),
             paper=paper,
             comparison=compared[dataset].get(method),
         )
@@ -70,14 +81,16 @@ def accuracy_table(
         for d in datasets
     ]
     ranking = rank_methods(results, methods, datasets, protocol=protocol, labels=labels)
-    if ranking.ranks:
+    is_ranked = len(ranking.ranks) > 1
+    if is_ranked:
         columns.append(("rank", _rank_column(ranking, methods)))
     tested = any(not math.isnan(c.p) for each in compared.values() for c in each.values())
     notes = (
         _accuracy_note(protocol, columns),
+        "In brackets, ours on the one split of the paper's code." if papers_split else "",
         _splits_note(splits),
         _MARKS if tested else "",
-        _rank_note(ranking),
+        _rank_note(ranking) if is_ranked else "",
     )
     table = method_table(title, methods, columns, notes)
     return replace(table, protocol=protocol, labels=labels)
@@ -92,7 +105,7 @@ def paper_protocol_table(
     labels: float = 0.1,
 ) -> Table:
     """Build a table of accuracy on the one split of the paper's code, where that was run."""
-    groups = _groups(results, methods, datasets, "paper", labels)
+    groups = find_groups(results, methods, datasets, protocol="paper", labels=labels)
     return accuracy_table(
         results,
         [method for method in methods if any((method, d) in groups for d in datasets)],
@@ -111,19 +124,19 @@ def without_twins_table(
 
     It has the datasets where that differs from the accuracy on all test graphs.
     """
-    groups = _groups(results, methods, datasets, "fair", labels)
+    groups = find_groups(results, methods, datasets, labels=labels)
 
     def cell(method: str, dataset: str) -> TableCell:
         group = groups.get((method, dataset))
-        score = _score(group, "accuracy_without_twins", _usual_splits(groups, dataset))
+        score = _score(group, "accuracy_without_twins", usual_splits(groups, dataset))
         return replace(score, aside=f"{group.mean:.1f}" if group else "")
 
     columns = []
     for dataset in datasets:
         alone, test = _mean_of(groups, dataset, "without_twins"), _mean_of(groups, dataset, "test")
-        if alone < test or (dataset in _FULL_OF_TWINS and not math.isnan(test)):
+        if f"{alone:.0f}" != f"{test:.0f}" or (dataset in _FULL_OF_TWINS and alone <= test):
             heading = f"{dataset_title(dataset)} ({alone:.0f} of {test:.0f})"
-            usual = _usual_splits(groups, dataset)
+            usual = usual_splits(groups, dataset)
             column = with_best(method_column(methods, dataset, cell), 1, fewest=usual)
             columns.append((heading, column))
     notes = (
@@ -134,123 +147,10 @@ def without_twins_table(
     return method_table("Accuracy on test graphs without a twin", methods, columns, notes)
 
 
-def calibration_table(
-    results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
-) -> Table:
-    """Build a table of how far the probabilities can be trusted."""
-    groups = _groups(results, methods, datasets, "fair", labels)
-
-    def cell(errors: list[float], scores: list[float]) -> TableCell:
-        mean, std = (100 * value for value in mean_and_std(errors))
-        brier = mean_and_std(scores)[0]
-        return TableCell(f"{mean:.1f}", f"{brier:.3f}", mean=mean, std=std, n=len(errors))
-
-    names = "calibration_error", "brier"
-    columns = _columns(groups, methods, datasets, names, cell, marks_lowest=True)
-    notes = (
-        "Expected calibration error on TEST in percentage points (ten bins), mean over splits; 0 "
-        "is best. Beside it, the Brier score, from 0 to 2; 0 is best. Test sets are small: even "
-        "probabilities that are right have an error of a few points.",
-    )
-    return method_table("Calibration", methods, columns, notes)
-
-
-def label_sets_table(
-    results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
-) -> Table:
-    """Build a table of whether label sets keep their promise, and how large they are."""
-    groups = _groups(results, methods, datasets, "fair", labels)
-
-    def cell(covered: list[float], sizes: list[float]) -> TableCell:
-        (mean, std), size = mean_and_std(covered), mean_and_std(sizes)[0]
-        return TableCell(f"{mean:.1f}", f"{size:.2f}", mean=mean, std=std, n=len(covered))
-
-    columns = _columns(groups, methods, datasets, ("coverage", "set_size"), cell)
-    notes = (
-        "Percent of the TEST graphs whose true label is in the set that promises 90 %, mean over "
-        "splits (split-conformal on VAL, which has also made the methods' choices). Beside it, "
-        "the mean number of labels in a set: of two methods that keep the promise, the one with "
-        "the smaller sets says more.",
-    )
-    return method_table("Label sets that promise 90 %", methods, columns, notes)
-
-
-def cost_table(
-    results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
-) -> Table:
-    """Build a table of time and memory."""
-    groups = _groups(results, methods, datasets, "fair", labels)
-
-    def cell(seconds: list[float], memory: list[float]) -> TableCell:
-        middle = median(seconds)
-        return TableCell(
-            f"{middle:.1f}" if middle < 100 else f"{middle:,.0f}",
-            f"{max(memory):,.0f} MiB" if memory else "",
-            mean=middle,
-            n=len(seconds),
-        )
-
-    columns = _columns(groups, methods, datasets, ("cpu_seconds", "peak_mib"), cell)
-    notes = (
-        "CPU seconds to fit and predict once, on one thread: median over splits. Beside it, the "
-        "most memory that any of these runs used, libraries included.",
-    )
-    return method_table("Cost", methods, columns, notes)
-
-
-def _columns(
-    groups: _Groups,
-    methods: Sequence[str],
-    datasets: Sequence[str],
-    names: tuple[str, str],
-    cell: Callable[[list[float], list[float]], TableCell],
-    *,
-    marks_lowest: bool = False,
-) -> list[tuple[str, list[TableCell]]]:
-    """Return a column for each dataset, with cells of two numbers of each split."""
-
-    def own(method: str, dataset: str) -> TableCell:
-        first, second = (_values(groups, method, dataset, name) for name in names)
-        return cell(first, second) if first else TableCell()
-
-    columns = {dataset: method_column(methods, dataset, own) for dataset in datasets}
-    if marks_lowest:
-        for dataset, column in columns.items():
-            fewest = _usual_splits(groups, dataset)
-            columns[dataset] = with_best(column, 1, lowest=True, fewest=fewest)
-    return [(dataset_title(dataset), column) for dataset, column in columns.items()]
-
-
-def _groups(
-    results: Results,
-    methods: Iterable[str],
-    datasets: Sequence[str],
-    protocol: str,
-    labels: float,
-) -> _Groups:
-    return {
-        (method, dataset): group
-        for method in methods
-        for dataset in datasets
-        if (group := results.find(method, dataset, protocol=protocol, labels=labels))
-    }
-
-
-def _values(groups: _Groups, method: str, dataset: str, name: str) -> list[float]:
-    group = groups.get((method, dataset))
-    return group.values(name) if group else []
-
-
-def _mean_of(groups: _Groups, dataset: str, name: str) -> float:
+def _mean_of(groups: Groups, dataset: str, name: str) -> float:
     """Return the mean over all records of a dataset; nan without any."""
     there = [value for (_, d), g in groups.items() if d == dataset for value in g.values(name)]
     return mean_and_std(there)[0] if there else math.nan
-
-
-def _usual_splits(groups: _Groups, dataset: str) -> int:
-    """Return how many splits most methods have on a dataset."""
-    counts = Counter(len(group.records) for (_, d), group in groups.items() if d == dataset)
-    return max(counts, key=lambda n: (counts[n], n), default=0)
 
 
 def _score(group: Group | None, name: str, usual: int) -> TableCell:
@@ -296,6 +196,4 @@ def _splits_note(splits: Mapping[str, int]) -> str:
 
 
 def _rank_note(ranking: Ranking) -> str:
-    if not ranking.ranks:
-        return ""
     return f"Average rank over {listed([dataset_title(d) for d in ranking.datasets])}; 1 is best."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import Record
 from kgnn.reports.paper import dataset_title, method_title
 from kgnn.reports.table_data import Table, TableCell
@@ -23,7 +24,8 @@ def unfinished_table(records: Iterable[Record]) -> Table:
     runs: dict[tuple[str, ...], list[int]] = {}
     for record in records:
         cell = record.cell
-        terms = (cell.method, cell.dataset, record.outcome, _unusual(record), record.reason)
+        unusual = "".join(f"; {term}" for term in unusual_terms(cell))
+        terms = (cell.method, cell.dataset, record.outcome, unusual, record.reason)
         runs.setdefault(terms, []).append(cell.seed)
     rows = (
         (method_title(method), dataset_title(dataset), outcome, _splits(seeds) + terms, reason)
@@ -36,13 +38,17 @@ def unfinished_table(records: Iterable[Record]) -> Table:
     )
 
 
-def _unusual(record: Record) -> str:
-    """Say what sets the terms of a run apart from the usual ones."""
-    cell = record.cell
+def unusual_terms(cell: Cell) -> list[str]:
+    """Say what sets the terms of a run apart from the usual ones.
+
+    Examples
+    --------
+    >>> unusual_terms(Cell("DD", "a3", "kgnn", {"hops": 2}, labels=0.025))
+    ['2.5 % labels', 'hops = 2']
+    """
     told = [f"{cell.protocol} protocol"] if cell.protocol != "fair" else []
-    told += [f"{cell.labels:.0%} labels"] if cell.labels != 0.1 else []
-    told += [f"{k} = {json.dumps(v)}" for k, v in cell.parameters.items()]
-    return "".join(f"; {each}" for each in told)
+    told += [f"{100 * cell.labels:g} % labels"] if cell.labels != 0.1 else []
+    return told + [f"{k} = {json.dumps(v)}" for k, v in cell.parameters.items()]
 
 
 def _splits(seeds: list[int]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kgnn.graphs.graph import Floats, Ints
 from kgnn.training.calibration import calibrate
-from kgnn.training.cotraining import combine
+from kgnn.training.combination import combine
 from kgnn.training.networks import Examples, Fitted, Network
 
 

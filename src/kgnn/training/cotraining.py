@@ -8,24 +8,21 @@ average of what all rounds predict, or the round that VAL likes best.
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from scipy.special import log_softmax
 
-from kgnn.graphs.graph import Floats, Ints
-from kgnn.progress import track
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.progress import tell, track
 from kgnn.seeds import derive
 from kgnn.training.calibration import calibrate
+from kgnn.training.combination import combine, weigh
 from kgnn.training.networks import Examples, Fitted, Network, Validation, one_hot
 from kgnn.training.selection import Selection
-
-_logger = logging.getLogger(__name__)
 
 # Class probabilities of the unlabeled graphs, one array per network, and k, to what each network
 # is taught next.
@@ -33,7 +30,7 @@ Select = Callable[[list[Floats], int], list[Selection]]
 
 
 @dataclass(frozen=True)
-class Rounds:
+class Plan:
     """How co-training goes on.
 
     Attributes
@@ -74,9 +71,11 @@ class Round:
     ----------
     selections : list of Selection
         Annotations that each network was taught, as rows of the pool.
+    n_selected : int
+        Graphs that were annotated for any network.
     agreement : float or None
         Share of the unlabeled graphs that all networks gave the same class when these annotations
-        were made; None in round 0, which has none.
+        were made; None in round 0, which has none, and for a network by itself.
     accuracy : dict of str to float
         On VAL, of each network and of ``both``; empty without VAL.
     log_likelihood : float
@@ -87,9 +86,20 @@ class Round:
 
     selections: list[Selection]
     fitted: list[Fitted]
+    n_selected: int = 0
     agreement: float | None = None
     accuracy: dict[str, float] = field(default_factory=dict)
     log_likelihood: float = -math.inf
+
+    def in_words(self) -> str:
+        """Tell in a line what the round did."""
+        on_val = ", ".join(f"{who} {100 * share:.1f} %" for who, share in self.accuracy.items())
+        parts = (
+            f"{self.n_selected:,} graphs annotated" if self.n_selected else "labeled graphs alone",
+            "" if self.agreement is None else f"networks agree on {100 * self.agreement:.1f} %",
+            on_val and f"right on VAL: {on_val}",
+        )
+        return "; ".join(part for part in parts if part)
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need; the annotated graphs themselves are not kept."""
@@ -110,14 +120,17 @@ class CoTraining:
         ``no_unlabeled``, or ``interrupted`` (by Ctrl-C; the rounds that have ended predict).
     used : list of Round
         Rounds that predict.
+    weights : list of float
+        How much the prediction of all together listens to each network, by VAL; empty if equally.
     sharpness : float
-        Calibrates the combination of all that predict.
+        Calibrates that prediction.
     """
 
     rounds: list[Round] = field(default_factory=list)
     best_round: int = 0
     termination_condition: str = "rounds"
     used: list[Round] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
     sharpness: float = 1.0
 
     def logits(self, networks: Sequence[Network], prepared: Sequence[Any]) -> list[Floats]:
@@ -128,78 +141,145 @@ class CoTraining:
         ]
 
 
-def combine(logits: Sequence[Floats]) -> Floats:
-    """Return logits of all together: the mean of their log-probabilities."""
-    return np.asarray(np.mean([log_softmax(each, axis=1) for each in logits], axis=0))
-
-
 def cotrain(
     networks: Sequence[Network],
+    *,
     labeled: Ints,
     unlabeled: Ints,
     targets: Ints,
     n_classes: int,
     validation: Validation | None,
     select: Select,
-    plan: Rounds,
+    plan: Plan,
     seed: int,
 ) -> CoTraining:
-    """Train networks in rounds, on what they select for each other."""
-    judged = (
-        None
-        if validation is None
-        else [(n.prepare(validation[0]), validation[1]) for n in networks]
-    )
+    """Train networks in rounds, on what they select for each other.
+
+    A network that comes fitted is taken to be so on the labeled graphs, with this seed.
+    """
+    val = None if validation is None else _Val.of(networks, *validation)
     known = one_hot(targets, n_classes)
     course = CoTraining()
-    nothing = Selection(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    selections, proba = [nothing] * len(networks), [np.empty((0, n_classes))] * len(networks)
+    lessons = [_Lesson.nothing()] * len(networks)
     agreement = None
     try:
         for number in track(range(1 + plan.rounds), "co-training"):
             for j, network in enumerate(networks):
-                teacher = proba[(j + 1) % len(networks)]
-                examples = _examples(labeled, known, selections[j], teacher, unlabeled, plan)
+                if number == 0 and hasattr(network, "fitted"):
+                    continue
                 network.fit(
-                    examples,
-                    None if judged is None else judged[j],
+                    lessons[j].with_labeled(labeled, known, plan.weight),
+                    val and (val.prepared[j], val.targets),
                     derive(seed, number) if number else seed,  # round 0 is the supervised network
                     warm_start=plan.warm_start and number > 0,
                     what=f"round {number}, {network.name}",
                 )
-            taught = [Selection(unlabeled[s.rows], s.targets) for s in selections]
-            course.rounds.append(Round(taught, [network.fitted for network in networks], agreement))
-            _judge(course, networks, judged, plan.judge)
+            course.rounds.append(_round(networks, lessons, agreement, val, plan.judge))
+            likelihoods = [each.log_likelihood for each in course.rounds]
+            course.best_round = int(np.argmax(likelihoods)) if val else number
+            tell(f"round {number}: {course.rounds[-1].in_words()}")
             if number == plan.rounds:
                 break
-            if ending := _ending(course, plan, len(unlabeled), judged is not None):
+            if ending := _ending(course, plan, len(unlabeled), val is not None):
                 course.termination_condition = ending
                 break
             proba = [network.annotate(unlabeled) for network in networks]
             k = math.ceil(min(1.0, plan.growth * (number + 1)) * len(unlabeled))
             chosen = select(proba, k)
-            if all(_same(a, b) for a, b in zip(chosen, selections, strict=True)):
+            news = _lessons(chosen, proba, unlabeled, plan.soft)
+            if all(_same(a.selection, b.selection) for a, b in zip(news, lessons, strict=True)):
                 course.termination_condition = "converged" if number else "no_change"
                 break
-            selections, agreement = chosen, _agreement(proba)
+            lessons, agreement = news, _agreement(proba)
     except KeyboardInterrupt:
         if not course.rounds:
             raise
         course.termination_condition = "interrupted"  # the rounds that have ended predict
     course.used = course.rounds if plan.average else [course.rounds[course.best_round]]
-    if judged is not None:
-        together = combine(course.logits(networks, [data for data, _ in judged]))
-        course.sharpness = calibrate(together, judged[0][1]).sharpness
+    if val:
+        logits = course.logits(networks, val.prepared)
+        course.weights = weigh(logits, val.targets)
+        course.sharpness = calibrate(combine(logits, course.weights), val.targets).sharpness
     return course
 
 
-def _agreement(proba: list[Floats]) -> float:
+class _Val(NamedTuple):
+    """Graphs to judge by, prepared for each network."""
+
+    prepared: list[Any]
+    targets: Ints
+
+    @classmethod
+    def of(cls, networks: Sequence[Network], graphs: GraphDataset, targets: Ints) -> _Val:
+        return cls([network.prepare(graphs) for network in networks], targets)
+
+
+class _Lesson(NamedTuple):
+    """What a network is taught of unlabeled graphs: rows of the pool, and a target for each."""
+
+    selection: Selection
+    targets: torch.Tensor | None = None
+
+    @classmethod
+    def nothing(cls) -> _Lesson:
+        return cls(Selection(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)))
+
+    def with_labeled(self, labeled: Ints, known: torch.Tensor, weight: float) -> Examples:
+        targets = known.clone()
+        if self.targets is not None:
+            targets[self.selection.rows] = self.targets
+        return Examples(labeled, targets, self.selection.rows, weight)
+
+
+def _lessons(
+    chosen: Sequence[Selection], proba: Sequence[Floats], unlabeled: Ints, soft: bool
+) -> list[_Lesson]:
+    """Make lessons of selected rows of the unlabeled graphs."""
+    # A network is taught by the other, or by itself if it is alone.
+    teachers = [*proba[1:], proba[0]]
+    hard = torch.eye(proba[0].shape[1])
+    return [
+        _Lesson(
+            Selection(unlabeled[rows], targets),
+            torch.from_numpy(teacher[rows]).float() if soft else hard[targets],
+        )
+        for (rows, targets), teacher in zip(chosen, teachers, strict=True)
+    ]
+
+
+def _round(
+    networks: Sequence[Network],
+    lessons: Sequence[_Lesson],
+    agreement: float | None,
+    val: _Val | None,
+    judge: str,
+) -> Round:
+    """Write down what the networks were taught and how good they are on VAL."""
+    selections = [lesson.selection for lesson in lessons]
+    n_selected = len(np.unique(np.concatenate([each.rows for each in selections])))
+    done = Round(selections, [network.fitted for network in networks], n_selected, agreement)
+    if val is None:
+        return done
+    logits = [network.logits(data) for network, data in zip(networks, val.prepared, strict=True)]
+    each = dict(zip((n.name for n in networks), logits, strict=True))
+    each["both"] = combine(logits)
+    done.accuracy = {
+        who: float((own.argmax(axis=1) == val.targets).mean()) for who, own in each.items()
+    }
+    # An ablation may have one network only.
+    done.log_likelihood = calibrate(each.get(judge, each["both"]), val.targets).log_likelihood
+    return done
+
+
+def _agreement(proba: list[Floats]) -> float | None:
     """Return the share of graphs that all networks give the same class."""
+    if len(proba) == 1:
+        return None
     named = np.stack([each.argmax(axis=1) for each in proba])
     return float((named == named[0]).all(axis=0).mean())
 
 
-def _ending(course: CoTraining, plan: Rounds, n_unlabeled: int, has_validation: bool) -> str | None:
+def _ending(course: CoTraining, plan: Plan, n_unlabeled: int, has_validation: bool) -> str | None:
     """Say why co-training ends here, if it does."""
     number = len(course.rounds) - 1
     if n_unlabeled == 0:
@@ -209,46 +289,6 @@ def _ending(course: CoTraining, plan: Rounds, n_unlabeled: int, has_validation: 
     if has_validation and number - course.best_round >= plan.patience:
         return "patience"
     return None
-
-
-def _examples(
-    labeled: Ints,
-    known: torch.Tensor,
-    selection: Selection,
-    teacher: Floats,
-    unlabeled: Ints,
-    plan: Rounds,
-) -> Examples:
-    """Put the labeled graphs and a selection of the unlabeled ones together."""
-    targets = known.clone()
-    rows = unlabeled[selection.rows]
-    if len(rows) and plan.soft:
-        targets[rows] = torch.from_numpy(teacher[selection.rows]).float()
-    elif len(rows):
-        targets[rows] = torch.eye(known.shape[1])[selection.targets]
-    return Examples(labeled, targets, rows, plan.weight)
-
-
-def _judge(
-    course: CoTraining,
-    networks: Sequence[Network],
-    judged: list[tuple[Any, Ints]] | None,
-    judge: str,
-) -> None:
-    """Write down how good the newest round is on VAL, and whether it is the best so far."""
-    current = course.rounds[-1]
-    if judged is None:
-        course.best_round = len(course.rounds) - 1
-        return
-    targets = judged[0][1]
-    logits = [network.logits(data) for network, (data, _) in zip(networks, judged, strict=True)]
-    each = dict(zip((n.name for n in networks), logits, strict=True))
-    each["both"] = combine(logits)
-    current.accuracy = {n: float((own.argmax(axis=1) == targets).mean()) for n, own in each.items()}
-    # An ablation may have one network only.
-    current.log_likelihood = calibrate(each.get(judge, each["both"]), targets).log_likelihood
-    course.best_round = int(np.argmax([each.log_likelihood for each in course.rounds]))
-    _logger.info("round %d on VAL: %s", len(course.rounds) - 1, current.accuracy)
 
 
 def _same(a: Selection, b: Selection) -> bool:

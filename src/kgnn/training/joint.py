@@ -16,6 +16,9 @@ from kgnn.training.graph_network import GraphNetwork, passes
 from kgnn.training.kernel_network import KernelNetwork
 from kgnn.training.networks import Examples, Fitted, Network
 
+# Bound of the attention weights of one pass without gradients: a memory may be large.
+_ATTENTION_PER_PASS = 1 << 24
+
 
 class Prepared(NamedTuple):
     """Graphs as both networks read them."""
@@ -77,10 +80,11 @@ class JointNetwork(Network):
         self, module: nn.Module, prepared: Prepared, fitted: Fitted, own: Tensor | None = None
     ) -> Tensor:
         memory, targets = self.memory.part(fitted.memory), fitted.memory_targets
+        size = max(1, _ATTENTION_PER_PASS // max(1, len(memory)))
         logits = []
-        for rows in passes(prepared.batches):
-            part = torch.from_numpy(np.ascontiguousarray(rows))
-            slots = None if own is None else own[part]
-            features = prepared.features[part]
-            logits.append(module(prepared.batches[rows], features, memory, targets, slots))
+        for of_few_nodes in passes(prepared.batches):
+            for part in torch.from_numpy(np.ascontiguousarray(of_few_nodes)).split(size):
+                batch, features = prepared.batches[part.numpy()], prepared.features[part]
+                slots = None if own is None else own[part]
+                logits.append(module(batch, features, memory, targets, slots))
         return torch.cat(logits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,8 @@ from kgnn.training.networks import Examples, Fitted, Network, Optimizing
 
 # Bound of the attention weights of one pass without gradients: a memory may be large.
 _ATTENTION_PER_PASS = 1 << 20
+_COMPARED = 1000  # labeled graphs, at most, with each other
+_SAME = 1e-6  # squared distance
 
 
 class KernelNetwork(Network):
@@ -75,10 +78,13 @@ class KernelNetwork(Network):
     def _build(self, examples: Examples) -> nn.Module:
         if self.projection is None:
             return self.build(self.features.n_features_out_, 1.0)
-        distances = torch.pdist(self.pool[examples.labeled]) ** 2
+        every = math.ceil(len(examples.labeled) / _COMPARED)
+        distances = torch.pdist(self.pool[examples.labeled[::every]]) ** 2
+        if len(distances) and distances.median() < _SAME:  # most graphs are copies of each other
+            distances = distances[distances >= _SAME]
         typical = float(distances.median()) if len(distances) else 1.0
         # Neighbors at half the typical distance weigh some seven times those at the whole.
-        return self.build(self.pool.shape[1], 4.0 / max(typical, 1e-6))
+        return self.build(self.pool.shape[1], 4.0 / typical)
 
     def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
         memory, own = self.part(fitted.memory), fitted.slots_of(rows)

@@ -53,11 +53,14 @@ def most_confident(proba: Floats, k: int, shares: Floats | None = None) -> Selec
     return _first(order, proba.argmax(axis=1), k, shares)
 
 
-def agreed(p: Floats, q: Floats, k: int, shares: Floats | None = None) -> Selection:
-    """Choose up to ``k`` rows that both networks are sure of and give the same class.
+def agreed(
+    p: Floats, q: Floats, k: int, shares: Floats | None = None, candidates: int = 2
+) -> Selection:
+    """Choose ``k`` rows at most that both networks are sure of and give the same class.
 
-    Each network lists its 2 k most confident rows; of those on both lists with one class, the k
-    whose less confident network is most confident are taken.
+    Each network lists its most confident rows, ``candidates`` times k; of those on both lists with
+    one class, the k whose less confident network is most confident are taken. Quotas round up, so
+    that there may be a few more.
 
     Examples
     --------
@@ -66,7 +69,7 @@ def agreed(p: Floats, q: Floats, k: int, shares: Floats | None = None) -> Select
     >>> agreed(p, q, 2)
     Selection(rows=array([0, 2]), targets=array([0, 1]))
     """
-    first, second = (most_confident(proba, 2 * k, shares) for proba in (p, q))
+    first, second = (most_confident(proba, candidates * k, shares) for proba in (p, q))
     both = np.intersect1d(first.rows, second.rows)
     targets = p.argmax(axis=1)
     both = both[targets[both] == q.argmax(axis=1)[both]]

@@ -17,21 +17,36 @@
 
   let data = null;  // read when it is first asked for
   const records = () => (data ??= JSON.parse(byId("records").textContent));
-  const names = ["split", "TEST %", "VAL %", "without twins %", "CPU s", "MiB", "finished (UTC)"];
+  const names = ["split", "TEST %", "VAL %", "without twins %", "in label set %", "set size", "ECE", "Brier",
+    "CPU s", "MiB", "finished (UTC)"];
+  const [COMMAND, VERSIONS, MACHINE] = [11, 12, 13];  // of a split, after these
 
-  const splitTable = (splits) => {
-    const head = make("tr", ...names.map((name) => make("th", name)));
-    const rows = splits.map(([seed, test, val, alone, seconds, memory, finished]) =>
-      make("tr", ...[seed, fixed(test, 1), fixed(val, 1), fixed(alone, 1), fixed(seconds, 1), fixed(memory, 0),
-        finished.slice(0, 16).replace("T", " ")].map((text, i) => make(i ? "td" : "th", String(text)))));
+  const grid = (headings, values) => {
+    const head = make("tr", ...headings.map((name) => make("th", name)));
+    const rows = values.map((row) => make("tr", ...row.map((text, i) => make(i ? "td" : "th", String(text)))));
     const box = make("div", make("table", make("thead", head), make("tbody", ...rows)));
     box.className = "scroll";
     return box;
   };
 
+  const percent = (share) => (share === null ? null : 100 * share);
+  const splitTable = (splits) => grid(names, splits.map(
+    ([seed, test, val, alone, coverage, size, ece, brier, seconds, memory, finished]) => [
+      seed, fixed(test, 1), fixed(val, 1), fixed(alone, 1), fixed(coverage, 1), fixed(size, 2),
+      fixed(percent(ece), 1), fixed(brier, 3), fixed(seconds, 1), fixed(memory, 0),
+      finished.slice(0, 16).replace("T", " ")]));
+
+  // Both accuracies and their difference, on the splits that both have.
+  const differences = (group, other) => {
+    const theirs = new Map(other.splits.map(([seed, test]) => [seed, test]));
+    const shared = group.splits.filter(([seed]) => theirs.has(seed));
+    return grid(["split", "TEST %", `${other.title} %`, "difference"], shared.map(([seed, test]) =>
+      [seed, fixed(test, 1), fixed(theirs.get(seed), 1), fixed(test - theirs.get(seed), 1).replace("-", "−")]));
+  };
+
   const distinct = (splits, column) => [...new Set(splits.map((split) => split[column]))];
 
-  const show = (group) => {
+  const show = (group, minus) => {
     const { shared } = records();
     const [labeled, unlabeled, val, test] = group.sizes;
     const title = make("h2", group.title);
@@ -45,22 +60,23 @@
     const panel = make("div", close, title,
       terms({
         accuracy: fixed(group.mean, 2) + (several
-          ? ` ± ${fixed(group.std, 2)} over ${group.splits.length} runs; 95 % interval of the mean ± ${fixed(group.interval, 2)}` : ""),
+          ? ` ± ${fixed(group.std, 2)} over ${group.splits.length} runs; 95 % interval of the mean ± ${fixed(group.interval, 2)} (t over runs, not corrected for their overlap)` : ""),
         protocol: group.protocol,
         labels: `${(100 * group.labels).toLocaleString("en")} % of all graphs`,
         graphs: `${labeled} labeled, ${unlabeled} unlabeled, ${val} VAL, ${test} TEST`,
       }),
+      ...(minus ? [make("h3", `Minus ${minus.title}, with its defaults`), differences(group, minus)] : []),
       make("h3", "Runs"), splitTable(group.splits),
       make("h3", "Parameters"),
       changed ? terms(group.parameters) : "All are the defaults.",
       folded("All parameters", terms(shared[group.all_parameters])),
       make("h3", "Commands"),
-      make("pre", group.splits[0][7]),
-      several ? folded("Of every run", make("pre", group.splits.map((split) => split[7]).join("\n"))) : "",
+      make("pre", group.splits[0][COMMAND]),
+      several ? folded("Of every run", make("pre", group.splits.map((split) => split[COMMAND]).join("\n"))) : "",
       make("h3", "Made with"),
-      ...distinct(group.splits, 8).map((at) => terms(shared[at])),
+      ...distinct(group.splits, VERSIONS).map((at) => terms(shared[at])),
       make("h3", "On"),
-      ...distinct(group.splits, 9).map((at) => terms(shared[at])));
+      ...distinct(group.splits, MACHINE).map((at) => terms(shared[at])));
     panel.className = "detail";
     byId("detail").replaceChildren(panel);
     byId("detail").showModal();
@@ -68,7 +84,7 @@
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-group]");
-    if (button) show(records().groups[Number(button.dataset.group)]);
+    if (button) show(records().groups[Number(button.dataset.group)], records().groups[Number(button.dataset.minus)]);
     if (event.target === byId("detail")) byId("detail").close();  // beside the panel
   });
   byId("hint").hidden = false;
