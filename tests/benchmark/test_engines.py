@@ -83,18 +83,23 @@ def test_local_processes_survive_what_cells_do_to_them(tmp_path):
     assert not reasons(run(cells, store, ThisProcess()))
 
 
-def test_ray_runs_the_cell_of_a_dead_worker_again_and_at_last_gives_up(tmp_path, misbehaving):
-    store = Store(tmp_path)
-    cells = cells_of("dying", sweep={"deaths": [1, 100]})
-    progress = run_missing(cells, store, RayCluster(2), {})
-    assert sorted(map(str, (record.cell for record in progress.finished))) == sorted(
-        map(str, cells)
+def test_ray_completes_a_grid_whose_workers_die(tmp_path, misbehaving):
+    store, ray = Store(tmp_path), RayCluster(2)
+    cells = cells_of("dying", "majority", rule=[{"methods": ["dying"], "set": {"deaths": 3}}])
+    cells += cells_of("dying")  # which dies once: Ray alone runs it again
+    first = run_missing(cells, store, ray, {})
+    assert Counter(record.cell.key for record in first.finished) == dict.fromkeys(
+        (cell.key for cell in cells), 1
     )
     deaths = Counter(mark.name.split("-")[0] for mark in misbehaving.iterdir())
-    assert deaths == {"1": 1, "100": 3}
-    (failed,) = [record for record in store if record.outcome == "failed"]
-    assert failed.cell.parameters == {"deaths": 100}
+    assert deaths == {"1": 1, "3": 3}
+    (failed,) = [record for record in store if record.outcome != "done"]
+    assert (failed.cell.parameters, failed.cell.seed) == ({"deaths": 3}, 1)
     assert "WorkerCrashedError: The worker died" in failed.reason
+    again = run_missing(cells, store, ray, {})
+    assert [record.cell for record in again.finished] == [failed.cell]
+    assert {record.cell for record in store} == set(cells)
+    assert all(record.outcome == "done" for record in store)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "auto"])

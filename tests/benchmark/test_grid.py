@@ -1,11 +1,15 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from kgnn.benchmark.grid import FOLDERS, Grid, GridError, grid_names
+from kgnn.benchmark.grid_keys import MOST_LABELS
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
+from kgnn.evaluation.splits import make_split
+from kgnn.graphs.loading import load
 from kgnn.methods.kgnn import KGNN
 from tests.graphs.mutations import mutated
 
@@ -42,11 +46,22 @@ def test_a_grid_is_the_product_of_what_it_lists():
         ({"methods": []}, GridError, "has no 'methods'"),
         ({"labels": 0.1}, GridError, "'labels' must be a list of shares"),
         ({"labels": [10.0]}, GridError, "'labels' must be a list of shares"),
+        (
+            {"labels": [0.1, 0.5]},
+            GridError,
+            r"above 0 and at most 0.2 \(TRAIN-L\), got \[0.1, 0.5\]",
+        ),
+        ({"labels": []}, GridError, "'labels' must be a list of shares"),
         ({"splits": 0}, GridError, "'splits' must be a number from 1, got 0"),
         ({"splits-of": {"MUTAGG": 3}}, UnknownNameError, "'MUTAGG'. Did you mean MUTAG"),
+        ({"splits-of": {"MUTAG": 0}}, GridError, "'splits-of' must be a table of numbers from 1"),
+        ({"cases": 2}, GridError, "'cases' compare two networks, and the method 'wl' has not both"),
+        ({"methods": ["kgnn", "gnn-self"], "cases": 2}, GridError, "'gnn-self' has not both"),
+        ({"methods": ["memnn-sup"], "cases": 2}, GridError, "'memnn-sup' has not both"),
         ({"protocol": "mine"}, ParameterError, "must be one of .*got 'mine'"),
         ({"sweep": {"depth": [1]}}, UnknownNameError, "There is no parameter of WL 'depth'"),
         ({"sweep": {"epochs": 3}}, GridError, "'sweep' must be a table of lists"),
+        ({"sweep": {"epochs": []}}, GridError, "lists, each of one value or more, got"),
         (
             {"methods": ["gnn-sup"], "sweep": {"epochs": [5, -1]}},
             ParameterError,
@@ -64,6 +79,19 @@ def test_a_grid_is_the_product_of_what_it_lists():
 def test_what_cannot_run_is_refused(values, error, message):
     with pytest.raises(error, match=message):
         Grid.of("g", {**VALUES, **values})
+
+
+def test_as_many_labels_may_be_asked_for_as_a_split_has():
+    [*_, last] = cells(labels=[MOST_LABELS])
+    graphs = load("cycles-and-trees")
+    assert make_split(graphs, labels=last.labels).labels == MOST_LABELS
+    with pytest.raises(ParameterError, match="at most 0.2"):
+        make_split(graphs, labels=math.nextafter(MOST_LABELS, 1))
+
+
+def test_cases_are_kept_of_what_has_both_networks():
+    found = cells(methods=["kgnn", "kgnn-sep"], cases=2)
+    assert {(cell.method, cell.cases) for cell in found} == {("kgnn", 2), ("kgnn-sep", 2)}
 
 
 def test_files_that_are_no_grids_are_refused(tmp_path: Path):
@@ -210,4 +238,4 @@ def test_a_damaged_file_is_refused_by_name_or_can_run(tmp_path, content):
         told = str(error)
         assert str(path) in told
     else:
-        next(grid.cells({name: name for name in grid.datasets}), None)
+        assert next(grid.cells({name: name for name in grid.datasets}), None)

@@ -14,6 +14,11 @@ CELLS = [
 ]
 
 
+def done(cell, seconds=1.0):
+    result = {"accuracy": 70.0, "labeled": 10, "unlabeled": 50, "test": 20, "seconds": seconds}
+    return Record(cell, "done", result)
+
+
 class Engine:
     """Finishes cells at once, save those of ``failing``; remembers what it was given."""
 
@@ -26,7 +31,7 @@ class Engine:
                 started(cell)
                 self.ran.append(cell)
                 failed = Record(cell, "failed", reason="bad luck")
-                yield failed if cell in self.failing else Record(cell, "done", {"seconds": 1.0})
+                yield failed if cell in self.failing else done(cell)
         finally:
             self.is_closed = True
 
@@ -54,6 +59,17 @@ def test_only_what_is_missing_or_failed_runs_again(tmp_path):
     assert all(record.is_finished for record in store)
 
 
+def test_a_damaged_record_is_replaced_and_the_others_are_kept(tmp_path):
+    store = Store(tmp_path)
+    run_missing(CELLS, store, Engine(), SIZES)
+    path = store.path(CELLS[0])
+    path.write_text(path.read_text().replace(', "seconds": 1.0', ""))
+    again = Engine()
+    assert run_missing(CELLS, store, again, SIZES).found == 7
+    assert again.ran == CELLS[:1]
+    assert store.get(CELLS[0]) == done(CELLS[0])
+
+
 def test_a_declined_cell_is_not_asked_again(tmp_path):
     store = Store(tmp_path)
     store.put(Record(CELLS[0], "declined", reason="not for me"))
@@ -65,8 +81,8 @@ def test_the_longest_cells_run_first(tmp_path):
     run_missing(CELLS, Store(tmp_path / "a"), blind, SIZES)
     assert [cell.dataset for cell in blind.ran] == ["large"] * 4 + ["small"] * 4
     store = Store(tmp_path / "b")
-    store.put(Record(Cell("small", "small", "wl", seed=7), "done", {"seconds": 1.0}))
-    store.put(Record(Cell("small", "small", "kgnn", seed=7), "done", {"seconds": 500.0}))
+    store.put(done(Cell("small", "small", "wl", seed=7)))
+    store.put(done(Cell("small", "small", "kgnn", seed=7), 500.0))
     known = [Cell("small", "small", method, seed=7) for method in ("wl", "kgnn")]
     run_missing([*known, *CELLS[:4]], store, informed, SIZES)
     assert [cell.method for cell in informed.ran] == ["kgnn", "kgnn", "wl", "wl"]

@@ -72,6 +72,35 @@ def test_people_are_told_how_many_and_where_to_read_them(grid, tmp_path):
     assert f"kgnn report {tmp_path / 'store'}" in done.stderr
 
 
+def test_one_cell_is_not_told_of_as_many(grid, tmp_path):
+    part = ("--only", "method=wl,dataset=cycles-and-trees", "--splits", 1)
+    for told in ("1 cell: 0 were there, 1 done now", "1 cell: 1 was there, 0 done now"):
+        assert bench(grid, "-o", tmp_path / "store", *part).stderr.startswith(told)
+
+
+def test_a_damaged_record_is_told_of_and_its_cell_runs_again(grid, tmp_path, caplog):
+    part = ("--only", "method=wl,dataset=cycles-and-trees", "--json")
+    bench(grid, "-o", tmp_path / "store", *part)
+    path, _ = sorted((tmp_path / "store").rglob("*.json"))
+    path.write_text(path.read_text().replace('"seconds":', '"second":'))
+    told = json.loads(bench(grid, "-o", tmp_path / "store", *part).stdout)
+    assert (told["found"], told["done"], told["failed"]) == (1, 1, {})
+    assert f"{path} is a damaged record: 'result.seconds' must be a number" in caplog.text
+
+
+def test_a_grid_that_is_finished_is_told_so_without_loading_what_would_run_it(tmp_path):
+    path, store = tmp_path / "grid.toml", tmp_path / "store"
+    path.write_text(GRID)
+    bench(path, "-o", store)
+    code = (
+        "import sys; from kgnn.cli.main import app; "
+        f"app(['bench', {str(path)!r}, '-o', {str(store)!r}], standalone_mode=False); "
+        "sys.exit('torch' in sys.modules or 'kgnn.methods.wl' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.usefixtures("misbehaving")
 def test_a_failed_cell_gives_exit_code_1_and_its_reason(grid, tmp_path):
     path = tmp_path / "failing.toml"
@@ -94,6 +123,7 @@ def test_a_failed_cell_gives_exit_code_1_and_its_reason(grid, tmp_path):
         (("quick", "--memory-limit", "4"), ParameterError, "with its unit, like 4GiB or 500MiB"),
         (("quick", "--memory-limit", "4KiB"), ParameterError, "at least 64MiB, or no cell could"),
         (("quick", "--address", "auto"), ParameterError, "--address is for --engine ray"),
+        (("quick", "--workers", "5"), ParameterError, "one cell at a time, got --workers 5"),
     ],
 )
 def test_misuse_is_refused_before_anything_runs(arguments, error, message, tmp_path):

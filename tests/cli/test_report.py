@@ -1,14 +1,18 @@
 """``kgnn report`` as a person runs it."""
 
+import csv
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
 from kgnn.benchmark.store import Store
+from kgnn.cli.main import app
 from tests.reports.cases import case, record_with_cases
-from tests.reports.stores import records
+from tests.reports.stores import records, unfinished
 
 
 def report(*arguments):
@@ -49,6 +53,57 @@ def test_several_stores_are_read_together_and_copies_count_once(store, tmp_path)
     assert len((tmp_path / "all.csv").read_text(encoding="utf-8").splitlines()) == 1 + 13 + 2
 
 
+NEWER = "2027-01-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({"outcome": "failed", "finished": NEWER}, ("done", "first")),
+        ({"outcome": "declined", "finished": NEWER}, ("done", "first")),
+        ({"reason": "again", "finished": NEWER}, ("done", "again")),
+        ({"reason": "before", "finished": "2025-01-01T00:00:00+00:00"}, ("done", "first")),
+    ],
+)
+def test_what_is_done_counts_whatever_the_order_of_stores(tmp_path, changes, wanted):
+    [done] = records(["wl"], ["DD"], [0])
+    first = replace(done, reason="first")
+    Store(tmp_path / "one").put(first)
+    Store(tmp_path / "two").put(replace(first, **changes))
+    for order in (("one", "two"), ("two", "one")):
+        options = ["--format", "csv", "-o", str(tmp_path / "all.csv")]
+        stores = [str(tmp_path / name) for name in order]
+        ended = CliRunner().invoke(app, ["report", *stores, *options])
+        assert ended.exit_code == 0, ended.output
+        assert "made of 1 record." in ended.stderr
+        [row] = csv.DictReader((tmp_path / "all.csv").read_text(encoding="utf-8").splitlines())
+        assert (row["outcome"], row["reason"]) == wanted
+
+
+def test_damaged_files_are_told_of_and_left_out(tmp_path):
+    store = Store(tmp_path / "store")
+    good, truncated, high = records(["wl"], ["DD"], [0, 1, 2])
+    for record in (good, truncated, high):
+        store.put(record)
+    store.path(truncated.cell).write_text(truncated.to_json()[:200])
+    impossible = replace(high, result={**high.result, "accuracy": 7747.0})
+    store.put(impossible)
+    (store.folder / "notes.json").write_text("{}")
+    done = report(store.folder, "-o", tmp_path / "page.html")
+    assert done.returncode == 0, done.stderr
+    *told, last = done.stderr.splitlines()
+    assert len(told) == 3
+    for path in (store.path(truncated.cell), store.path(high.cell), store.folder / "notes.json"):
+        [warning] = [line for line in told if str(path) in line]
+        assert warning.startswith("warning: ")
+        assert "It is left out: delete it, or run its grid again" in warning
+    assert last.endswith("made of 1 record.")
+    store.path(good.cell).unlink()
+    none_left = report(store.folder, "-o", tmp_path / "page.html")
+    assert none_left.returncode == 1
+    assert "error: There are no records in" in none_left.stderr
+
+
 @pytest.mark.parametrize(("form", "start"), [("markdown", "# "), ("latex", "\\documentclass")])
 def test_tables_are_written_for_papers(store, tmp_path, form, start):
     done = report(store, "--format", form, "-o", tmp_path / "tables")
@@ -64,12 +119,31 @@ def test_figures_are_written_into_a_folder(store, tmp_path):
     assert {"cost-cost.png", "ranks-Methods.png", "rounds-DD.png", "cases-DD-7.png"} <= names
 
 
+@pytest.mark.parametrize(("form", "what"), [("latex", "tables"), ("png", "figures")])
+def test_nothing_is_written_where_there_is_nothing_to_show(tmp_path, form, what):
+    store = Store(tmp_path / "store")
+    store.put(unfinished("failed", "wl", "DD", "out of memory"))
+    done = report(store.folder, "--format", form, "-o", tmp_path / "place")
+    assert done.returncode == 2
+    assert f"There is nothing in these records to make {what} of" in done.stderr
+    assert not (tmp_path / "place").exists()
+
+
+def test_a_small_file_has_a_size(tmp_path):
+    store = Store(tmp_path / "store")
+    store.put(unfinished("failed", "wl", "DD", "out of memory"))
+    done = report(store.folder, "--format", "csv", "-o", tmp_path / "all.csv")
+    size = (tmp_path / "all.csv").stat().st_size
+    assert f"all.csv, {size} bytes, made of 1 record." in done.stderr
+
+
 def test_what_cannot_be_done_is_said_in_one_line(store, tmp_path):
     (tmp_path / "occupied").write_text("")
     for arguments, words in (
         ([tmp_path], "There are no records in"),
         ([tmp_path / "nowhere"], "There is no folder"),
         ([store, "--format", "pdf"], "got 'pdf'"),
+        ([store, "--format", "csv", "--title", "t"], "--title is for --format html"),
         ([store, "-o", tmp_path], "is a folder"),
         ([store, "-o", tmp_path / "occupied" / "x.html"], "Nothing can be written to"),
         ([store, "--format", "png", "-o", tmp_path / "occupied"], "is a file"),

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+import math
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 from kgnn.benchmark.cell import Cell
 from kgnn.errors import KgnnError
 
 FORMAT = 1
-OUTCOMES = ("done", "declined", "failed")
+OUTCOMES = ("done", "declined", "failed")  # the more it tells, the earlier
 _KINDS: dict[type, tuple[str, ...]] = {
     str: ("dataset", "outcome", "reason", "finished"),
     dict: ("result", "all_parameters", "versions", "machine"),
 }
+# The numbers of a result that others count on, and how large they may be.
+_NEEDED = {
+    "accuracy": 100.0,
+    **dict.fromkeys(("labeled", "unlabeled", "test", "seconds"), math.inf),
+}
+# Those that there may be none of.
+_OPTIONAL = {
+    **dict.fromkeys(("validation_accuracy", "accuracy_without_twins", "coverage"), 100.0),
+    **dict.fromkeys(
+        ("without_twins", "brier", "calibration_error", "set_size", "validation"), math.inf
+    ),
+    **dict.fromkeys(("cpu_seconds", "seconds_saved", "peak_mib"), math.inf),
+}
+_PARTS: dict[str, type] = {"rounds": list, "curves": dict, "cases": list}
 
 
 @dataclass(frozen=True)
@@ -81,24 +96,44 @@ class Record:
         """
         try:
             values = json.loads(text)
-            found, key = values.pop("format"), values.pop("key")
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise RecordError(f"{source} is not a record of a benchmark: {error!r}") from error
+        except (ValueError, RecursionError) as error:
+            raise RecordError(f"{source} is not a record of a benchmark: {error}") from error
+        if not isinstance(values, dict) or "format" not in values or "key" not in values:
+            raise RecordError(
+                f"{source} is not a record of a benchmark: it must have a 'format' and a 'key'"
+            )
+        found, key = values.pop("format"), values.pop("key")
         if found != FORMAT:
             raise OtherFormatError(
                 f"{source} is a record of another version of kgnn (format {found}, this one has "
-                f"{FORMAT}). Use that version, or another store."
+                f"{FORMAT}); use that version, or another store"
             )
-        try:
-            record = cls(**{**values, "cell": Cell(**values["cell"])})
-        except (LookupError, TypeError) as error:
-            raise RecordError(f"{source} is a damaged record: {error!r}") from error
+        _require_fields(cls, values, source)
+        _require_fields(Cell, values["cell"], source)
+        record = cls(**{**values, "cell": Cell(**values["cell"])})
         _require_types(record, source)
         if record.outcome not in OUTCOMES:
             raise RecordError(f"{source} has the outcome '{record.outcome}', not one of {OUTCOMES}")
         if record.cell.key != key:
             raise RecordError(f"{source} says that its key is {key}, but it is {record.cell.key}")
+        if record.outcome == "done":
+            _require_result(record.result, source)
         return record
+
+
+def _require_fields(kind: type[Record | Cell], values: Any, source: str) -> None:
+    """Refuse what `kind` cannot be made of."""
+    name = kind.__name__.lower()
+    if not isinstance(values, dict):
+        raise RecordError(f"{source} is a damaged record: '{name}' is no dict")
+    known = {each.name: each for each in fields(kind)}
+    for given in values:
+        if given not in known:
+            raise RecordError(f"{source} is a damaged record: a {name} has no '{given}'")
+    for needed, each in known.items():
+        is_needed = each.default is MISSING and each.default_factory is MISSING
+        if is_needed and needed not in values:
+            raise RecordError(f"{source} is a damaged record: its {name} lacks '{needed}'")
 
 
 def _require_types(record: Record, source: str) -> None:
@@ -107,6 +142,25 @@ def _require_types(record: Record, source: str) -> None:
         for name in names:
             if not isinstance(values[name], kind):
                 raise RecordError(f"{source} is a damaged record: '{name}' is no {kind.__name__}")
+
+
+def _require_result(result: dict[str, Any], source: str) -> None:
+    """Refuse a result that no run gives; who reads it counts on its numbers."""
+    for name, most in {**_NEEDED, **_OPTIONAL}.items():
+        value = result.get(name)
+        if value is None and name in _OPTIONAL:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+            wanted = "from 0" if math.isinf(most) else f"from 0 to {most:g}"
+            got = f"got {value!r}" if name in result else "and it is missing"
+            raise RecordError(
+                f"{source} is a damaged record: 'result.{name}' must be a number {wanted}, {got}"
+            )
+    for name, kind in _PARTS.items():
+        if not isinstance(result.get(name, kind()), kind):
+            raise RecordError(
+                f"{source} is a damaged record: 'result.{name}' is no {kind.__name__}"
+            )
 
 
 class RecordError(KgnnError, ValueError):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import OtherFormatError, Record, RecordError
-from kgnn.errors import DatasetUnavailableError, ParameterError
+from kgnn.errors import DatasetUnavailableError, KgnnWarning, ParameterError
 from kgnn.files import write_text
 from kgnn.progress import track
 
@@ -67,12 +68,19 @@ class Store:
             return None
 
     def __iter__(self) -> Iterator[Record]:
-        """Yield all records, ordered by name."""
+        """Yield all records, ordered by name; warn of what cannot be read, and leave it out."""
         if not self.folder.is_dir():
             raise DatasetUnavailableError(f"There is no folder {self.folder} with records.")
         paths = sorted(p for p in self.folder.rglob("*.json") if not p.name.startswith("."))
         for path in track(paths, "reading records"):
-            yield _read(path)
+            try:
+                record = _read(path)
+            except RecordError as error:
+                is_other = isinstance(error, OtherFormatError)  # and says itself what to do
+                advice = "" if is_other else ": delete it, or run its grid again, which replaces it"
+                warnings.warn(f"{error}. It is left out{advice}.", KgnnWarning, stacklevel=2)
+            else:
+                yield record
 
 
 def _read(path: Path) -> Record:

@@ -107,6 +107,11 @@ def _engine(
     if address is not None and name != "ray":
         raise ParameterError(f"--address is for --engine ray, got the engine '{name}'.")
     if name == "here":
+        if workers is not None and workers > 1:
+            raise ParameterError(
+                f"--engine here runs one cell at a time, got --workers {workers}. Leave one of "
+                "the two out."
+            )
         return ThisProcess(memory_limit)
     if name == "processes":
         return Processes(workers, memory_limit)
@@ -189,8 +194,10 @@ def _tell(progress: Progress, store: Path) -> None:
         console.print(f"[red]failed:[/] {cell}: {reason}", highlight=False, soft_wrap=True)
     declined = f", {told['declined']} declined" if told["declined"] else ""
     failed = f", {len(told['failed'])} failed (run again to retry)" if told["failed"] else ""
+    were = "was" if told["found"] == 1 else "were"
     console.print(
-        f"{told['cells']} cells: {told['found']} were there, {told['done']} done now"
+        f"{told['cells']} cell{'s' * (told['cells'] != 1)}: {told['found']} {were} there, "
+        f"{told['done']} done now"
         f"{declined}{failed}. Read them with: kgnn report {store} -o page.html",
         highlight=False,
         soft_wrap=True,

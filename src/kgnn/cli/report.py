@@ -9,7 +9,7 @@ import typer
 
 from kgnn.cli.own_graphs import require_writable, require_writable_folder
 from kgnn.cli.show import err, progress_bars
-from kgnn.errors import ParameterError
+from kgnn.errors import DatasetUnavailableError, ParameterError
 
 if TYPE_CHECKING:
     from kgnn.benchmark.record import Record
@@ -35,6 +35,8 @@ def report(
     """Make one page of all records in STORES, or tables and figures for papers."""
     if form not in _PLACES:
         raise ParameterError(f"--format must be one of {', '.join(_PLACES)}, got '{form}'.")
+    if title is not None and form != "html":
+        raise ParameterError(f"--title is for --format html, got the format '{form}'.")
     place = output or Path(_PLACES[form])
     _require_place(form, place)
     with progress_bars():
@@ -43,7 +45,8 @@ def report(
             told = _write_figures(records, place)
         else:
             told = _write_text(_text(form, records, title), place)
-    err().print(f"{told}, made of {len(records):,} records.", highlight=False, soft_wrap=True)
+    made_of = f"{len(records):,} record{'s' * (len(records) != 1)}"
+    err().print(f"{told}, made of {made_of}.", highlight=False, soft_wrap=True)
 
 
 def _require_place(form: str, place: Path) -> None:
@@ -61,14 +64,25 @@ def _require_place(form: str, place: Path) -> None:
 def _read(stores: list[Path]) -> list[Record]:
     from kgnn.benchmark.store import Store
 
-    # Stores may overlap: one may be a copy of a part of another.
-    records = {record.cell.key: record for store in stores for record in Store(store)}
+    records: dict[str, Record] = {}
+    for store in stores:
+        for record in Store(store):
+            # Stores may overlap: one may be a copy of a part of another, or have tried it again.
+            other = records.setdefault(record.cell.key, record)
+            records[record.cell.key] = max(other, record, key=_worth)
     if not records:
         where = " and ".join(map(str, stores))
-        raise ParameterError(
+        raise DatasetUnavailableError(
             f"There are no records in {where}. Make some with: kgnn bench quick -o {stores[0]}"
         )
     return list(records.values())
+
+
+def _worth(record: Record) -> tuple[int, str]:
+    """Order records of one cell: what is done tells more than what failed, then the newest."""
+    from kgnn.benchmark.record import OUTCOMES
+
+    return -OUTCOMES.index(record.outcome), record.finished
 
 
 def _text(form: str, records: list[Record], title: str | None) -> str:
@@ -84,7 +98,10 @@ def _text(form: str, records: list[Record], title: str | None) -> str:
     if form == "csv":
         return records_csv(records)
     if form == "latex":
-        return latex_document(report_tables(Results(records)))
+        tables = report_tables(Results(records))
+        if not tables:
+            raise _nothing("tables")
+        return latex_document(tables)
     return summary_markdown(Results(records))
 
 
@@ -103,9 +120,20 @@ def _write_figures(records: list[Record], folder: Path) -> str:
 
     figures = [*all_figures(Results(records)), case_figure(records)]
     written = write_pngs(figures, folder)
-    return f"{len(written)} figures in {folder}"
+    if not written:
+        raise _nothing("figures")
+    return f"{len(written)} figure{'s' * (len(written) != 1)} in {folder}"
+
+
+def _nothing(what: str) -> ParameterError:
+    return ParameterError(
+        f"There is nothing in these records to make {what} of, so nothing was written. "
+        "--format html tells what became of each cell, --format csv lists them."
+    )
 
 
 def _size(n_bytes: int) -> str:
-    """Write a size for people: ``183 KiB``, ``1.4 MiB``."""
+    """Write a size for people: ``512 bytes``, ``183 KiB``, ``1.4 MiB``."""
+    if n_bytes < 1 << 10:
+        return f"{n_bytes} bytes"
     return f"{n_bytes / 1024:.0f} KiB" if n_bytes < 1 << 20 else f"{n_bytes / (1 << 20):.1f} MiB"
