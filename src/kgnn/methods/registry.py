@@ -124,6 +124,7 @@ _ENTRIES = (
         "semi-supervised",
         "A second encoder that knows which nodes are of which graph guides the first",
         "Sun et al., ICLR 2020",
+        revision=2,
     ),
     Entry(
         "asgn",
@@ -131,6 +132,7 @@ _ENTRIES = (
         "semi-supervised",
         "A teacher of self-made tasks, and a student that starts from it",
         "Hao et al., KDD 2020",
+        revision=2,
     ),
     Entry(
         "graphcl",
@@ -138,6 +140,7 @@ _ENTRIES = (
         "semi-supervised",
         "Views of one graph alike, of different graphs unlike; then fine-tuning",
         "You et al., NeurIPS 2020",
+        revision=2,
     ),
     Entry(
         "joao",
@@ -145,6 +148,7 @@ _ENTRIES = (
         "semi-supervised",
         "GraphCL whose views are chosen to be hard",
         "You et al., ICML 2021",
+        revision=2,
     ),
     Entry(
         "ldp",
@@ -189,6 +193,7 @@ _ENTRIES = (
         "ablation",
         "p and q as one model, which teaches itself",
         "Ju et al., WSDM 2022",
+        revision=2,
     ),
     Entry(
         "kgnn-sep",
