@@ -112,6 +112,7 @@ def test_a_parameter_is_drawn_where_it_alone_differs(name, values):
     there = [r for value in (None, *values) for r in with_parameter(name, value)]
     other = "hops" if name == "width" else "width"
     there += with_parameter(other, 7)  # differs in another parameter
+    there[0].all_parameters["patience"] = 2  # which the method of the other records did not have
     figure = parameter_figure(Results(there), name, name)
     assert marks(figure.panels["DD"]) == len(values) + 1
     assert figure.panels["DD"].count("over 2 splits") == len(values) + 1  # 1 and 2, not 0 and 3

@@ -101,9 +101,8 @@ def parameter_figure(
         return group.records[0].all_parameters.get(parameter)
 
     def others(group: Group) -> Any:
-        every = group.records[0].all_parameters
-        left = {k: v for k, v in every.items() if k not in (parameter, "random_state")}
-        return group.dataset, left
+        # Not all parameters: a method may have got a new one since, which changes no result.
+        return group.dataset, {k: v for k, v in group.parameters.items() if k != parameter}
 
     there = [
         group
