@@ -126,7 +126,7 @@ def test_rounds_tell_how_much_the_networks_agree():
     q = Scripted("memory", [two(0.8, 0.8, 0.8, 0.2)])
     course = run([p, q], agree, replace(PLAN, rounds=1))
     assert [each.agreement for each in course.rounds] == [None, 0.75]
-    assert course.rounds[1].in_words() == "1 graphs annotated; networks agree on 75.0 %"
+    assert course.rounds[1].in_words() == "1 graph annotated; networks agree on 75.0 %"
     alone = run(
         [Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)])], lambda proba, k: [agree([*proba] * 2, k)[0]]
     )

@@ -94,8 +94,9 @@ class Round:
     def in_words(self) -> str:
         """Tell in a line what the round did."""
         on_val = ", ".join(f"{who} {100 * share:.1f} %" for who, share in self.accuracy.items())
+        annotated = f"{self.n_selected:,} graph{'s' * (self.n_selected != 1)} annotated"
         parts = (
-            f"{self.n_selected:,} graphs annotated" if self.n_selected else "labeled graphs alone",
+            annotated if self.n_selected else "labeled graphs alone",
             "" if self.agreement is None else f"networks agree on {100 * self.agreement:.1f} %",
             on_val and f"right on VAL: {on_val}",
         )
