@@ -160,40 +160,49 @@ def test_examples_run(example, tmp_path, monkeypatch, capsys):
     assert len(example.read_text(encoding="utf-8").splitlines()) <= 40
 
 
-def test_the_reference_is_up_to_date():
-    path = _ROOT / "docs" / "make_reference.py"
-    spec = importlib.util.spec_from_file_location("make_reference", path)
+def _script(name: str):
+    """Import a script of the docs."""
+    spec = importlib.util.spec_from_file_location(name, _ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_up_to_date():
+    module = _script("make_reference")
     written = module.TARGET.read_text(encoding="utf-8")
     assert written == module.render(), "run: python docs/make_reference.py"
 
 
-def test_the_page_of_results_is_made_of_the_records():
+def test_what_pages_say_of_the_records_is_so():
     from kgnn.benchmark.store import Store
-    from kgnn.reports.results import Results
-    from kgnn.reports.summary_markdown import summary_markdown
 
-    made = summary_markdown(Results(Store(_ROOT / "results")))
-    written = (_ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert written == made, "run: kgnn report results --format markdown -o docs/results.md"
-
-
-def test_the_page_with_figures_is_made_of_the_records():
-    from kgnn.benchmark.store import Store
-    from kgnn.reports.page import build_page
-
-    made = build_page(Store(_ROOT / "results"))
-    written = (_ROOT / "docs" / "results.html").read_text(encoding="utf-8")
-    # Where a processor rounds otherwise, lines of drawings may end a hair beside.
-    made, written = (
-        re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL) for page in (made, written)
-    )
-    assert written == made, "run: kgnn report results -o docs/results.html"
+    made = _script("make_results").pages(list(Store(_ROOT / "results")))
+    assert {"docs/results.md", "README.md", "docs/paper-map.md"} <= set(map(_name, made))
+    for page, text in made.items():
+        # Where a processor rounds otherwise, lines of drawings may end a hair beside.
+        new, old = (
+            re.sub(r"<svg.*?</svg>", "", each, flags=re.DOTALL)
+            for each in (text, page.read_text(encoding="utf-8"))
+        )
+        assert old == new, f"{_name(page)} is not up to date; run: python docs/make_results.py"
 
 
-def test_the_readme_shows_the_first_table_of_the_results():
-    page = (_ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    table = "\n".join(re.findall(r"^\|.*$", page.partition("\n## ")[0], re.MULTILINE))
-    assert table.startswith("| dataset | KGNN |")
-    assert table in (_ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_paper_map_says_what_each_difference_is_worth():
+    module = _script("make_results")
+    page = """| a | b | --set x=1 |
+## Where we differ from the paper on purpose
+
+| paper | here | accuracy with the paper's | to get the paper's |
+| --- | --- | --- | --- |
+| one | two | old | `--set x=1 --set y=2` |
+| three | four | old | `--set z=1` |
+| five | six | old | – |
+"""
+    filled = module._with_worths(page, {"x=1": "+1.0 ± 0.5"})
+    assert filled.splitlines()[0] == page.splitlines()[0]
+    assert filled.splitlines()[-3:] == [
+        "| one | two | +1.0 ± 0.5; not measured | `--set x=1 --set y=2` |",
+        "| three | four | not measured | `--set z=1` |",
+        "| five | six | – | – |",
+    ]

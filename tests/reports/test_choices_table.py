@@ -42,6 +42,22 @@ def test_settings_are_compared_with_the_defaults_on_the_same_splits():
     assert first.mean == pytest.approx(-2.4)
 
 
+def test_the_mean_over_datasets_has_the_error_of_independent_ones():
+    found = table(
+        made([0] * 5),
+        made([0] * 5, dataset="DD"),
+        made([-2, -3, -2, -3, -2], hops=1),
+        made([1, 0, 1, 0, 1], dataset="DD", hops=1),
+        made([1] * 5, dataset="DD", width=8),
+    )
+    assert found.headings == ("setting", "PROTEINS", "DD", "mean")
+    (_, first, second, mean), (*_, alone) = found.rows
+    assert (mean.text, mean.aside) == ("−0.9 ± 0.3", "2 datasets")
+    assert mean.mean == pytest.approx((first.mean + second.mean) / 2)
+    assert (alone.text, alone.aside) == ("+1.0 ± 0.0", "1 dataset")
+    assert "mean over the datasets" in found.notes[-1]
+
+
 def test_single_changes_come_first_and_many_are_counted():
     several = [
         made([0] * 5),

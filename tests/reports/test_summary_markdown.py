@@ -34,7 +34,17 @@ def test_the_page_has_all_its_parts():
     assert r"- VAT on COLLAB, 1 run failed: MemoryError: a\|b" in text
     assert "```bash\nmake everything\n```" in text
     assert "kgnn run gk PROTEINS --protocol fair --labels 0.1 --seed 0 --splits 1" in text
-    assert readme_markdown(Results(made)).strip() in text
+
+
+def test_the_short_version_says_where_kgnn_is_not_first():
+    made = records([*TABLE_2, *TABLE_3], PAPER_DATASETS[:4], range(3))
+    text = readme_markdown(Results(made))
+    page = summary_markdown(Results(made))
+    *sentences, last = [line for line in text.splitlines() if line.startswith("- ")]
+    assert sentences[0].startswith("- KGNN is first of 15 methods on ")
+    assert last.startswith(("- None of its own parts", "- Of its own parts"))
+    assert all(line in page for line in text.splitlines())
+    assert "average rank" not in text
 
 
 def test_commands_of_the_paper_are_told_where_the_records_are_of_it():

@@ -6,8 +6,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from kgnn.evaluation.metrics import mean_and_std
 from kgnn.reports.comparison import ASSUMPTION, Comparison, compare_groups
 from kgnn.reports.numbers import mean_with_std, signed
 from kgnn.reports.paper import dataset_title, method_title
@@ -21,6 +23,7 @@ _DIFFERENCES = (
     "▲ and ▼ mark what is significantly better or worse (paired t-test with the same correction, "
     f"Holm over the rows). {ASSUMPTION}"
 )
+_MEAN = "Last, the mean over the datasets that a setting was run on."
 _SEEDS = (
     "Accuracy of {name} with these settings minus that with its defaults and the same seeds on "
     "one split, in percentage points, ± the standard error of the mean."
@@ -79,15 +82,13 @@ def _tables(results: Results, groups: Sequence[Group]) -> list[Table]:
     title = f"{name} with other settings{told_terms(groups[0].protocol, groups[0].labels)}"
     differences = (_SEEDS if is_paper else _DIFFERENCES).format(name=name)
     accuracies = _ACCURACIES.format(name=name, over=over)
-    both = bool(cells and apart)
-    return [
-        *([_table(title, cells, differences, groups[0])] if cells else []),
-        *(
-            [_table(f"{title}: accuracy" if both else title, apart, accuracies, groups[0])]
-            if apart
-            else []
-        ),
-    ]
+    found = []
+    if cells:
+        found.append(_with_means(_table(title, cells, (differences,), groups[0])))
+    if apart:
+        title = f"{title}: accuracy" if cells else title
+        found.append(_table(title, apart, (accuracies,), groups[0]))
+    return found
 
 
 def _compared(results: Results, groups: Sequence[Group]) -> list[Comparison | None]:
@@ -100,7 +101,10 @@ def _compared(results: Results, groups: Sequence[Group]) -> list[Comparison | No
 
 
 def _table(
-    title: str, columns: Mapping[str, Mapping[str, TableCell]], note: str, of: Group
+    title: str,
+    columns: Mapping[str, Mapping[str, TableCell]],
+    notes: tuple[str, ...],
+    of: Group,
 ) -> Table:
     rows = sorted({row for cells in columns.values() for row in cells}, key=_order)
     return Table(
@@ -110,10 +114,31 @@ def _table(
             (TableCell(told), *(cells.get(row, TableCell()) for cells in columns.values()))
             for row, told in zip(rows, _told(rows), strict=True)
         ),
-        (note,),
+        notes,
         of.protocol,
         of.labels,
     )
+
+
+def _with_means(table: Table) -> Table:
+    """Add what a setting is worth over all datasets, where there are several."""
+    if len(table.headings) < 3:
+        return table
+    return replace(
+        table,
+        headings=(*table.headings, "mean"),
+        rows=tuple((*row, _mean(row[1:])) for row in table.rows),
+        notes=(*table.notes, _MEAN),
+    )
+
+
+def _mean(cells: Sequence[TableCell]) -> TableCell:
+    """Average differences over datasets, whose errors have nothing to do with each other."""
+    compared = [cell.comparison for cell in cells if cell.comparison]
+    mean = mean_and_std([each.difference for each in compared])[0]
+    error = math.hypot(*(each.error for each in compared)) / len(compared)
+    n = len(compared)
+    return TableCell(_with_error(mean, error), f"{n} dataset{'s' * (n > 1)}", mean=mean)
 
 
 def _key(parameters: Mapping[str, Any]) -> str:
@@ -157,9 +182,8 @@ def _value(value: Any) -> str:
 
 
 def _difference(group: Group, compared: Comparison) -> TableCell:
-    difference, error = signed(compared.difference), compared.error
     return TableCell(
-        difference if math.isnan(error) else f"{difference} ± {error:.1f}",
+        _with_error(compared.difference, compared.error),
         _counted(group, compared.n),
         method=group.method,
         dataset=group.dataset,
@@ -169,6 +193,10 @@ def _difference(group: Group, compared: Comparison) -> TableCell:
         comparison=compared,
         minus=group.method,
     )
+
+
+def _with_error(difference: float, error: float) -> str:
+    return signed(difference) if math.isnan(error) else f"{signed(difference)} ± {error:.1f}"
 
 
 def _accuracy(group: Group) -> TableCell:

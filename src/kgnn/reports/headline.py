@@ -23,6 +23,21 @@ def headline(
     results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
 ) -> list[str]:
     """Say in sentences where KGNN stands among methods."""
+    found = complete(standings(results, methods, datasets, labels=labels))
+    sentences = places(results, methods, datasets, labels=labels)
+    if found:
+        sentences += [
+            *_ranks(results, methods, datasets, labels, among="Its"),
+            _tests(found),
+            _paper(found) if labels == 0.1 else "",
+        ]
+    return [sentence for sentence in sentences if sentence]
+
+
+def places(
+    results: Results, methods: Sequence[str], datasets: Sequence[str], *, labels: float = 0.1
+) -> list[str]:
+    """Say on which datasets KGNN is first, and on the others who is above it."""
     there = standings(results, methods, datasets, labels=labels)
     if not there:
         return [_no_records(results, labels)]
@@ -37,9 +52,6 @@ def headline(
         left_out,
         *(_not_first(each) for each in found if not each.is_first),
         _near(found),
-        *_ranks(results, methods, datasets, labels, among="Its"),
-        _tests(found),
-        _paper(found) if labels == 0.1 else "",
     ]
     return [sentence for sentence in sentences if sentence]
 

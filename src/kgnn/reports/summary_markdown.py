@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kgnn.reports.headline import about_parts, headline, headline_table
+from kgnn.reports.headline import about_parts, headline, headline_table, places
 from kgnn.reports.markdown import code, escape_markdown, table_markdown
 from kgnn.reports.paper import TABLE_2, TABLE_3
 from kgnn.reports.provenance import has_most_of, how_it_was_made, what_is_missing
@@ -31,7 +31,7 @@ def summary_markdown(results: Results, commands: str | None = None) -> str:
     commands = _commands(results) if commands is None else commands
     parts = [
         "# Results",
-        readme_markdown(results),
+        _headline(results),
         *map(_section, report_tables(results)),
         "## What is missing",
         _bullets(what_is_missing(results)) or "Nothing.",
@@ -44,12 +44,24 @@ def summary_markdown(results: Results, commands: str | None = None) -> str:
 
 
 def readme_markdown(results: Results) -> str:
-    """Return the short version: where KGNN stands, in sentences and a table."""
+    """Return the short version: a table, and where KGNN is not first."""
     methods, datasets = main_methods(results), table_datasets(results)
-    table = headline_table(results, methods, datasets)
+    parts = about_parts(results, ablations(results), datasets)[:1]  # how they rank is left out
+    sentences = _bullets([*places(results, methods, datasets), *parts])
+    return f"{_headline_table(results)}\n\n{sentences}".strip()
+
+
+def _headline(results: Results) -> str:
+    """Say where KGNN stands, in sentences and a table."""
+    methods, datasets = main_methods(results), table_datasets(results)
     parts = about_parts(results, ablations(results), datasets)
     sentences = _bullets([*headline(results, methods, datasets), *parts])
-    return sentences if table.is_empty else f"{sentences}\n\n{table_markdown(table)}"
+    return f"{sentences}\n\n{_headline_table(results)}".strip()
+
+
+def _headline_table(results: Results) -> str:
+    table = headline_table(results, main_methods(results), table_datasets(results))
+    return "" if table.is_empty else table_markdown(table).strip()
 
 
 def _commands(results: Results) -> str:
