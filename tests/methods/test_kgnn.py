@@ -32,7 +32,7 @@ def test_round_zero_is_the_supervised_networks():
     np.testing.assert_array_equal(gnn.argmax(1), fitted(GNNSup).predict_proba(test).argmax(1))
     np.testing.assert_allclose(gnn, fitted(GNNSup).predict_proba(test), atol=1e-12)
     memory = fitted(KGNN, rounds=0, predict_with="memory").predict_proba(test)
-    np.testing.assert_allclose(memory, fitted(MemNNSup, predict_with="memory").predict_proba(test))
+    np.testing.assert_allclose(memory, fitted(MemNNSup).predict_proba(test))
 
 
 def test_history_tells_what_each_round_did():
@@ -148,6 +148,7 @@ def test_a_model_of_one_class_and_one_without_a_memory_say_so():
 def test_the_papers_supervised_memory_network_is_trained_once():
     assert MemNNSup.paper().rounds == 0
     assert MemNNSup.paper().attention == "dot"
+    GNNSelf.paper(epochs=1, rounds=0).fit(GRAPHS)
 
 
 def test_self_training_has_one_network():
@@ -159,7 +160,7 @@ def test_self_training_has_one_network():
 
 def test_without_rounds_self_training_is_supervised_training():
     test = GRAPHS[SPLIT.test]
-    alone = fitted(GNNSelf, rounds=0, predict_with="gnn").predict_proba(test)
+    alone = fitted(GNNSelf, rounds=0).predict_proba(test)
     np.testing.assert_allclose(alone, fitted(GNNSup).predict_proba(test), atol=1e-12)
 
 
@@ -241,3 +242,46 @@ def test_more_labeled_graphs_give_more_coordinates():
     for labels, expected in ((few, 64), (many, 150)):
         model = MemNNSup(epochs=1).fit(graphs, labels)
         assert model.networks_[0].pool.shape[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("cls", "idle"),
+    [
+        (GNNSelf, {"hops": 7, "coarse": (), "predict_with": "gnn"}),
+        (MemNNSup, {"layers": 2, "learning_rate": 0.1, "candidates": 1}),
+        (EnsembleSelf, {"candidates": 1}),
+        (KGNNSep, {"candidates": 1}),
+    ],
+)
+def test_a_setting_without_effect_is_refused(cls, idle):
+    for name, value in idle.items():
+        with pytest.raises(ParameterError, match=f"'{name}' parameter does nothing in"):
+            cls(**{name: value}).fit(GRAPHS)
+
+
+@pytest.mark.parametrize("cls", [GNNSelf, MemNNSup, EnsembleSelf, KGNNSep])
+def test_settings_of_networks_that_are_not_refused_have_an_effect(cls):
+    """Ablations answer otherwise with another value of each parameter that they do not refuse."""
+    other = {
+        "width": 8,
+        "layers": 1,
+        "readout": "sum",
+        "pooling": "last",
+        "dropout": 0.0,
+        "batch_size": 8,
+        "learning_rate": 0.05,
+        "averaging": 0.0,
+        "hops": 1,
+        "attention": "dot",
+        "reading": "output",
+        "iterations": 1,
+        "coarse": (),
+        "counts": "binary",
+        "normalize": "graph",
+        "dimensions": None,
+    }
+    alike = fitted(cls, rounds=0).predict_proba(GRAPHS[:8])
+    for name, value in other.items():
+        if name not in cls.idle_parameters:
+            changed = fitted(cls, rounds=0, **{name: value}).predict_proba(GRAPHS[:8])
+            assert not np.array_equal(changed, alike), name

@@ -6,6 +6,7 @@ from torch import nn
 
 from kgnn.methods.base import Task
 from kgnn.methods.gnn_self import GNNSelf
+from kgnn.methods.kgnn import OF_BOTH
 from kgnn.methods.parameters import parameters
 from kgnn.nn.ensemble import EnsembleNetwork
 from kgnn.training.joint import JointNetwork
@@ -30,6 +31,8 @@ class EnsembleSelf(GNNSelf):
     >>> EnsembleSelf(epochs=5, rounds=1).fit(graphs).predict_proba(graphs[:3]).shape
     (3, 2)
     """
+
+    idle_parameters = OF_BOTH
 
     def _networks(self, task: Task) -> list[Network]:
         def build(gin: nn.Module, memory: nn.Module) -> EnsembleNetwork:

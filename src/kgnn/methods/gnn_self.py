@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgnn.graphs.graph import Floats
 from kgnn.methods.base import Task
-from kgnn.methods.kgnn import KGNN
+from kgnn.methods.kgnn import KGNN, OF_BOTH, OF_THE_MEMORY
 from kgnn.methods.parameters import parameters
 from kgnn.training.networks import Network
 from kgnn.training.selection import Selection, most_confident
@@ -14,7 +14,7 @@ from kgnn.training.selection import Selection, most_confident
 class GNNSelf(KGNN):
     """Self-training: KGNN's rounds with p_θ alone, which annotates for itself.
 
-    See `KGNN` for the parameters; those of the memory network do nothing here.
+    See `KGNN` for the parameters; those of the memory network, and of two networks, are refused.
 
     References
     ----------
@@ -27,6 +27,8 @@ class GNNSelf(KGNN):
     >>> GNNSelf(epochs=5, rounds=1).fit(graphs).predict_proba(graphs[:3]).shape
     (3, 2)
     """
+
+    idle_parameters = OF_THE_MEMORY | OF_BOTH
 
     def _networks(self, task: Task) -> list[Network]:
         return [self._gnn(task)]

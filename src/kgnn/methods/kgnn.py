@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -30,6 +29,26 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _FEWEST_AND_MOST = 64, 256  # coordinates
+
+# Parameters of one network alone, and of two, which ablations without them have no use for.
+OF_THE_GNN = frozenset(
+    {"encoder", "layers", "readout", "pooling", "features", "learning_rate", "use_attributes"}
+)
+OF_THE_MEMORY = frozenset(
+    {
+        "hops",
+        "attention",
+        "reading",
+        "memory_labels",
+        "iterations",
+        "coarse",
+        "counts",
+        "normalize",
+        "dimensions",
+        "memory_learning_rate",
+    }
+)
+OF_BOTH = frozenset({"candidates", "predict_with"})
 
 
 @parameters
@@ -137,6 +156,8 @@ class KGNN(Attending, NeuralClassifier):
     average_rounds: bool = True
     predict_with: Literal["both", "gnn", "memory"] = "both"
 
+    idle_parameters: ClassVar[frozenset[str]] = frozenset()  # in an ablation
+
     @classmethod
     def paper(cls, **settings: Any) -> Self:
         """Return the paper's settings, to the letter where it is not silent.
@@ -166,7 +187,8 @@ class KGNN(Attending, NeuralClassifier):
             "average_rounds": False,
             "predict_with": "gnn",
         }
-        return cls(**{**letter, **settings})
+        own = {name: value for name, value in letter.items() if name not in cls.idle_parameters}
+        return cls(**{**own, **settings})
 
     def _fit(self, task: Task) -> None:
         counts = np.bincount(task.targets[task.labeled], minlength=task.n_classes)
@@ -259,12 +281,7 @@ class KGNN(Attending, NeuralClassifier):
         return self.shares_ if self.balanced else None
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
-        each = self._each(graphs)
-        return each[self._predicting(each)]
-
-    def _predicting(self, each: Mapping[str, Floats]) -> str:
-        """Return whose predictions count; an ablation may have one network only."""
-        return self.predict_with if self.predict_with in each else "both"
+        return self._each(graphs)[self.predict_with]
 
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
         """Return the probabilities of each network (``gnn``, ``memory``) and of ``both``."""
@@ -273,7 +290,7 @@ class KGNN(Attending, NeuralClassifier):
         if len(self.classes_) == 1:
             return {"both": self.predict_proba(graphs)}
         each = self._each(graphs)
-        return {**each, self._predicting(each): self._sharpened(each[self._predicting(each)])}
+        return {**each, self.predict_with: self._sharpened(each[self.predict_with])}
 
     def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
         logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])
@@ -285,5 +302,5 @@ class KGNN(Attending, NeuralClassifier):
         if len(self.classes_) == 1:
             return super()._proba_of_each(graphs)
         each = self.predict_proba_each(graphs)
-        own = each[self._predicting(each)]
+        own = each[self.predict_with]
         return {PREDICTION: own} if len(self.networks_) == 1 else {PREDICTION: own, **each}

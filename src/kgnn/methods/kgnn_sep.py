@@ -27,6 +27,8 @@ class KGNNSep(KGNN):
     (3, 2)
     """
 
+    idle_parameters = frozenset({"candidates"})  # no lists are compared
+
     def _select(self, proba: list[Floats], k: int) -> list[Selection]:
         p, q = proba
         return [most_confident(q, k, self._quotas()), most_confident(p, k, self._quotas())]

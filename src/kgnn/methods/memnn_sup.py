@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgnn.methods.base import Task
 from kgnn.methods.gnn_self import GNNSelf
+from kgnn.methods.kgnn import OF_BOTH, OF_THE_GNN
 from kgnn.methods.parameters import CountOrZero, parameters
 from kgnn.training.networks import Network
 
@@ -19,7 +20,7 @@ class MemNNSup(GNNSelf):
 
     Unlabeled graphs lend their features to the projection, as in KGNN, and nothing else, unless
     ``rounds`` are asked for, in which q_φ then teaches itself. See `KGNN` for the parameters;
-    those of the GIN do nothing here.
+    those of the GIN, and of two networks, are refused.
 
     References
     ----------
@@ -34,6 +35,8 @@ class MemNNSup(GNNSelf):
     """
 
     rounds: CountOrZero = 0
+
+    idle_parameters = OF_THE_GNN | OF_BOTH
 
     @classmethod
     def paper(cls, **settings: Any) -> Self:

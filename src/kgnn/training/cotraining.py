@@ -267,8 +267,7 @@ def _round(
     done.accuracy = {
         who: float((own.argmax(axis=1) == val.targets).mean()) for who, own in each.items()
     }
-    # An ablation may have one network only.
-    done.log_likelihood = calibrate(each.get(judge, each["both"]), val.targets).log_likelihood
+    done.log_likelihood = calibrate(each[judge], val.targets).log_likelihood
     return done
 
 
