@@ -11,7 +11,7 @@ from typing import Any
 
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.reports.comparison import ASSUMPTION, Comparison, compare_groups
-from kgnn.reports.numbers import mean_with_std, signed
+from kgnn.reports.numbers import counted, mean_with_std, signed
 from kgnn.reports.paper import dataset_title, method_title
 from kgnn.reports.results import Group, Results
 from kgnn.reports.table_data import Table, TableCell
@@ -138,7 +138,7 @@ def _mean(cells: Sequence[TableCell]) -> TableCell:
     mean = mean_and_std([each.difference for each in compared])[0]
     error = math.hypot(*(each.error for each in compared)) / len(compared)
     n = len(compared)
-    return TableCell(_with_error(mean, error), f"{n} dataset{'s' * (n > 1)}", mean=mean)
+    return TableCell(_with_error(mean, error), counted(n, "dataset"), mean=mean)
 
 
 def _key(parameters: Mapping[str, Any]) -> str:
@@ -184,7 +184,7 @@ def _value(value: Any) -> str:
 def _difference(group: Group, compared: Comparison) -> TableCell:
     return TableCell(
         _with_error(compared.difference, compared.error),
-        _counted(group, compared.n),
+        _n_runs(group, compared.n),
         method=group.method,
         dataset=group.dataset,
         parameters=group.parameters,
@@ -203,7 +203,7 @@ def _accuracy(group: Group) -> TableCell:
     n = len(group.records)
     return TableCell(
         mean_with_std(group.mean, group.std, n),
-        _counted(group, n),
+        _n_runs(group, n),
         method=group.method,
         dataset=group.dataset,
         parameters=group.parameters,
@@ -214,5 +214,5 @@ def _accuracy(group: Group) -> TableCell:
     )
 
 
-def _counted(group: Group, n: int) -> str:
-    return f"{n} {'seed' if group.protocol == 'paper' else 'split'}{'s' if n > 1 else ''}"
+def _n_runs(group: Group, n: int) -> str:
+    return counted(n, "seed" if group.protocol == "paper" else "split")

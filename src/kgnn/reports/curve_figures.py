@@ -12,7 +12,7 @@ from kgnn.reports.comparison import REFERENCE
 from kgnn.reports.figure_data import Figure
 from kgnn.reports.line_chart import Point, Series, line_chart
 from kgnn.reports.markup import Markup
-from kgnn.reports.numbers import mean_with_std
+from kgnn.reports.numbers import counted, mean_with_std
 from kgnn.reports.palette import N_STYLES, style
 from kgnn.reports.paper import dataset_title, method_title
 from kgnn.reports.results import Group, Results, on_common_splits
@@ -191,7 +191,7 @@ def _points(curve: Sequence[Group], x: Callable[[Group], float]) -> list[Point]:
             group.mean + group.interval,
             f"{_name(group)}, {x(group):g}: "
             f"{mean_with_std(group.mean, group.std, len(group.records))} "
-            f"over {len(group.records)} splits",
+            f"over {counted(len(group.records), 'split')}",
         )
         for group in curve
     ]
@@ -214,7 +214,7 @@ def _round_series(group: Group) -> list[Series]:
             there = [value for value in values if value is not None]
             if there:
                 mean = mean_and_std(there)[0]
-                note = f"{name}, round {number}: {mean:.1f} over {len(there)} splits"
+                note = f"{name}, round {number}: {mean:.1f} over {counted(len(there), 'split')}"
                 points.append(Point(number, mean, mean, mean, note))
         if points and n_rounds > 1:
             series.append(Series(name, points, kind))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from statistics import median_low
 
 from kgnn.reports.comparison import ALPHA, REFERENCE, rank_methods
-from kgnn.reports.numbers import listed, mean_with_std, p_value, signed
+from kgnn.reports.numbers import counted, listed, mean_with_std, p_value, signed
 from kgnn.reports.paper import TABLE_2, TABLE_3, dataset_title, method_title
 from kgnn.reports.results import Group, Results
 from kgnn.reports.standing import Standing, complete, standings
@@ -168,7 +168,7 @@ def _first(found: list[Standing]) -> str:
 
 
 def _datasets(found: Sequence[object]) -> str:
-    return f"{len(found)} dataset{'s' if len(found) != 1 else ''}"
+    return counted(len(found), "dataset")
 
 
 def _not_first(each: Standing) -> str:

@@ -54,15 +54,15 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def runs(n: int) -> str:
-    """Write a number of runs.
+def counted(n: int, what: str) -> str:
+    """Write a number of things.
 
     Examples
     --------
-    >>> runs(1), runs(1200)
+    >>> counted(1, "run"), counted(1200, "run")
     ('1 run', '1,200 runs')
     """
-    return f"{n:,} run{'s' if n != 1 else ''}"
+    return f"{n:,} {what}{'s' if n != 1 else ''}"
 
 
 def median(values: Iterable[float]) -> float:

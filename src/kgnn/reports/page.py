@@ -17,7 +17,7 @@ from kgnn.reports.figures import all_figures
 from kgnn.reports.headline import about_parts, headline, headline_table
 from kgnn.reports.html_tables import html_table
 from kgnn.reports.markup import Markup, element, escaped, joined, script_json
-from kgnn.reports.numbers import listed, runs
+from kgnn.reports.numbers import counted, listed
 from kgnn.reports.palette import DARK, LIGHT, variables
 from kgnn.reports.paper import dataset_title
 from kgnn.reports.provenance import empty_places, how_it_was_made
@@ -133,16 +133,12 @@ def _summary(records: Sequence[Record], results: Results) -> Markup:
     days = sorted(record.finished[:10] for record in records if record.finished)
     names = [dataset_title(dataset) for dataset in results.datasets]
     told = [
-        runs(len(records)),
-        _counted(len(results.methods), "method"),
-        f"{_counted(len(results.datasets), 'dataset')}: {listed(names)}",
+        counted(len(records), "run"),
+        counted(len(results.methods), "method"),
+        f"{counted(len(results.datasets), 'dataset')}: {listed(names)}",
         *([f"last run on {days[-1]}"] if days else []),
     ]
     return escaped(" · ".join(told))
-
-
-def _counted(n: int, word: str) -> str:
-    return f"{n} {word}{'s' if n != 1 else ''}"
 
 
 def _entry(section: Section) -> Markup:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from kgnn.benchmark.record import Record
-from kgnn.reports.numbers import listed, runs
+from kgnn.reports.numbers import counted, listed
 from kgnn.reports.paper import TABLE_2, TABLE_3, PaperTable, dataset_title, method_title
 from kgnn.reports.report_tables import usual_methods
 from kgnn.reports.results import PAPER_DATASETS, Results
@@ -35,7 +35,7 @@ def how_it_was_made(results: Results) -> list[str]:
         return ["There are no records yet."]
     protocols = {record.cell.protocol for record in records}
     return [
-        f"{runs(len(records))}{_when(records)}.",
+        f"{counted(len(records), 'run')}{_when(records)}.",
         *(text for name, text in _PROTOCOLS.items() if name in protocols),
         *(f"Versions: {each}." for each in _variants(records, "versions")),
         *(f"Machine: {each}." for each in _variants(records, "machine")),
@@ -76,7 +76,7 @@ def _variants(records: Sequence[Record], name: str) -> list[str]:
     told = []
     for text, n in counts.most_common():
         values: dict[str, Any] = json.loads(text)
-        share = f" ({runs(n)})" if len(counts) > 1 else ""
+        share = f" ({counted(n, 'run')})" if len(counts) > 1 else ""
         words = [f"{key.replace('_', ' ')} {value}" for key, value in values.items()]
         told.append((", ".join(words) or "unknown") + share)
     return told
@@ -85,7 +85,8 @@ def _variants(records: Sequence[Record], name: str) -> list[str]:
 def _outdated(results: Results) -> list[str]:
     """Say which revision of a method the numbers are of, where there are several."""
     lines = [
-        f"{method_title(method)}: {runs(n)} of older revisions left out, as there are newer ones."
+        f"{method_title(method)}: {counted(n, 'run')} of older revisions left out, as there are "
+        "newer ones."
         for method, n in results.outdated.items()
     ]
     shown = {group.method: group.records[0].cell.revision for group in results.groups}
@@ -158,6 +159,6 @@ def _reasons(unfinished: Sequence[Record]) -> list[str]:
     for (outcome, method, dataset, unusual), reasons in by_place.items():
         [(reason, _)] = Counter(reasons).most_common(1)
         where = f"{method_title(method)} on {dataset_title(dataset)}{unusual}"
-        lines.append(f"{where}, {runs(len(reasons))} {outcome}: {reason}")
+        lines.append(f"{where}, {counted(len(reasons), 'run')} {outcome}: {reason}")
     more = len(lines) - _MOST_REASONS
     return [*lines[:_MOST_REASONS], f"{more} more such lines."] if more > 0 else lines
