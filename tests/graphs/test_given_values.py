@@ -144,6 +144,14 @@ def test_a_graph_whose_own_target_is_many_values_is_named():
         by_graphs_of_networkx(["a", [0, 1]])
 
 
+@pytest.mark.parametrize("door", [*DOORS, by_graphs_of_networkx])
+@pytest.mark.parametrize("whole", [[1.0, 10.0, None, 2.0], np.array([1, 10, np.nan, 2])])
+def test_numbers_that_a_missing_one_made_real_are_the_same_classes(door, whole):
+    made = door(whole)
+    assert made.class_names == ("1", "2", "10")
+    assert made.targets.tolist() == [0, 2, -1, 1]
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_too_few_targets_are_refused(door):
     with pytest.raises(GraphDataError, match="expected 4 targets, one for each graph, got 3"):

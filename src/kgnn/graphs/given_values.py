@@ -72,6 +72,20 @@ def is_unknown(label: Any) -> bool:
         return True
 
 
+def class_name(label: Any) -> str:
+    """Return the name that a label has as a class of a dataset.
+
+    A column of pandas with an unknown label in it has made 1.0 of the label 1.
+
+    Examples
+    --------
+    >>> class_name(1.0), class_name("1.0"), class_name(0.5)
+    ('1', '1.0', '0.5')
+    """
+    is_whole = isinstance(label, float) and label.is_integer()
+    return str(int(label)) if is_whole else str(label)
+
+
 def require_length(values: list[Any] | None, n: int, what: str) -> None:
     """Refuse values that are not one for each of ``n`` graphs."""
     if values is not None and len(values) != n:

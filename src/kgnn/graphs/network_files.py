@@ -12,6 +12,7 @@ from xml.parsers import expat
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError
 from kgnn.graphs.excerpts import excerpt
+from kgnn.graphs.given_values import class_name
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.labels_csv import read_labels
 from kgnn.graphs.nx_graphs import collected, networkx
@@ -109,7 +110,7 @@ def _subfolder(folder: Path, path: Path) -> str | None:
 
 def _own_target(graph: Any) -> Hashable | None:
     target = graph.graph.get("target", graph.graph.get("label"))
-    return None if target is None else str(target)
+    return None if target is None else class_name(target)
 
 
 def _read_one(path: Path) -> Any:

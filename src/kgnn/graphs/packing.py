@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.arcs import arcs_with_data, checked_ends, plain_arcs
+from kgnn.graphs.given_values import class_name
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts, offsets_of
 
 
@@ -92,7 +93,7 @@ def encode_targets(
     if targets is None:
         return np.full(n_graphs, -1, dtype=np.int64), tuple(class_names or ())
     _require_length(targets, n_graphs, "targets")
-    texts = [None if target is None else str(target) for target in targets]
+    texts = [None if target is None else class_name(target) for target in targets]
     names = ordered(t for t in texts if t is not None) if class_names is None else class_names
     codes: dict[str | None, int] = {name: code for code, name in enumerate(names)} | {None: -1}
     if unknown := [text for text in texts if text not in codes]:

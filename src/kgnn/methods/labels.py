@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgnn.errors import ParameterError
 from kgnn.graphs.excerpts import excerpt
-from kgnn.graphs.given_values import by_position, known_or_none
+from kgnn.graphs.given_values import by_position, class_name, known_or_none
 from kgnn.graphs.graph import GraphDataset
 
 Labels = NDArray[np.object_]
@@ -49,7 +49,7 @@ def translated(labels: Labels, classes: Sequence[Any], names: Sequence[str]) -> 
     >>> translated(np.array(["tree", None, "cycle"], dtype=object), [0, 1], ["cycle", "tree"])
     array([1, None, 0], dtype=object)
     """
-    meant = {_text(label): label for label in classes}
+    meant = {class_name(label): label for label in classes}
     by_name = meant if set(meant) <= set(names) else {}
     by_place = {names[int(c)]: c for c in classes} if _are_positions(classes, len(names)) else {}
     if by_name and by_place and by_name != by_place:
@@ -92,12 +92,6 @@ def _are_positions(classes: Sequence[Any], n_names: int) -> bool:
         isinstance(c, int | float) and not isinstance(c, bool) and c in range(n_names)
         for c in classes
     )
-
-
-def _text(label: Any) -> str:
-    """Return the name that a label has as a class of a dataset; 1.0 is called 1."""
-    is_whole = isinstance(label, float) and label.is_integer()
-    return str(int(label)) if is_whole else str(label)
 
 
 def _as_array(values: list[Any]) -> Labels:
