@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 
+import kgnn
 from kgnn.evaluation.metrics import brier_score, calibration_error
 from kgnn.evaluation.quality import Met, quality, wilson_interval
 from kgnn.graphs.streaming import named
@@ -83,3 +84,13 @@ def test_numbers_of_a_model_without_names_are_not_taken_for_names():
     met = Met.among(graphs[:6], graphs[:6])
     assert not met.trained_on.any()
     assert met.alike.all()
+
+
+def test_graphs_that_differ_in_bonds_or_attributes_are_not_met_again():
+    ethanol, aldehyde = kgnn.from_smiles(["CCO"]), kgnn.from_smiles(["CC=O"])
+    assert Met.among(ethanol, aldehyde).alike.tolist() == [False]
+    assert Met.among(ethanol, ethanol).alike.tolist() == [True]
+    rng, graphs = np.random.default_rng(0), named(planted_motifs(6))
+    one, two = (replace(graphs, node_attributes=rng.normal(size=(graphs.n_nodes, 1))) for _ in "12")
+    assert Met.among(one, one).trained_on.all()
+    assert not Met.among(one, two).trained_on.any()

@@ -116,3 +116,11 @@ def test_impossible_splits_are_refused():
         make_split(graphs, protocol="random")
     with pytest.raises(GraphDataError, match="1 graphs without a target"):
         make_split(graphs.with_targets([-1] + [0] * 19))
+
+
+def test_a_handful_of_graphs_is_too_few_to_evaluate_on():
+    for n in range(1, 7):
+        with pytest.raises(GraphDataError, match=f"has {n} graphs; .* needs at least 7"):
+            make_split(random_graphs(n, n_nodes=3, n_edges=2))
+    split = make_split(cycles_and_trees(7))
+    assert min(map(len, (split.labeled, split.unlabeled, split.validation, split.test))) > 0

@@ -251,3 +251,28 @@ class TestAsDataset:
         with pytest.raises(GraphDataError, match=message) as caught:
             as_dataset(graphs)
         assert isinstance(caught.value, TypeError)
+
+
+def path_of(labels):
+    graph = nx.path_graph(len(labels))
+    nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
+    return graph
+
+
+def test_labels_of_nodes_are_the_same_in_whatever_they_are_kept():
+    several = [[6, 8], [6.0, 8.0], np.array([6, 8]), torch.tensor([6, 8]), ["6", "8"]]
+    made = from_networkx([path_of(labels) for labels in several])
+    assert made.node_label_names == ("6", "8")
+    assert made.node_labels.tolist() == [0, 1] * 5
+
+
+def test_a_label_that_is_no_number_is_none():
+    with pytest.raises(GraphDataError, match="node 0 has no 'label', but others have"):
+        from_networkx([path_of([float("nan"), 6])])
+
+
+def test_two_weights_of_an_edge_are_refused():
+    pair = torch.tensor([[0, 1], [1, 0]])
+    values = torch.tensor([[0.5], [0.5]])
+    with pytest.raises(GraphDataError, match="edge_weight stands beside an edge_attr"):
+        from_pyg([Data(num_nodes=2, edge_index=pair, edge_attr=values, edge_weight=values[:, 0])])

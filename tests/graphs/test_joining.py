@@ -8,6 +8,7 @@ from hypothesis import given
 from kgnn.errors import GraphDataError
 from kgnn.graphs.joining import concatenate, recode
 from kgnn.graphs.packing import pack
+from kgnn.graphs.smiles import from_smiles
 from tests.graphs.strategies import datasets
 
 
@@ -54,3 +55,8 @@ def test_nothing_cannot_be_joined():
 def test_a_name_that_is_missing_becomes_minus_one():
     codes = pack("x", [1, 1, 1], [], [], targets=["a", "b", None]).targets
     assert recode(codes, ("a", "b"), ("b", "c")).tolist() == [-1, 0, -1]
+
+
+def test_a_part_without_edges_need_not_have_labels_of_edges():
+    joined = concatenate([from_smiles(["C"]), from_smiles(["CC", "C=C"])])
+    assert joined.fingerprint == from_smiles(["C", "CC", "C=C"]).fingerprint

@@ -10,7 +10,8 @@ from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.interop import as_dataset
 from kgnn.graphs.packing import pack
 from kgnn.graphs.toy import cycles_and_trees, random_graphs
-from kgnn.insight.suggestion import looks, most_covering, next_to_label
+from kgnn.insight.suggestion import most_covering, next_to_label
+from kgnn.kernels.looks import looks
 
 CLASSES = ["a", "b"]
 

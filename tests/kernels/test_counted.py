@@ -4,6 +4,7 @@ import pytest
 from kgnn.graphs.toy import random_graphs
 from kgnn.kernels.counted import SharedCounts
 from kgnn.kernels.graphlets import Graphlets
+from kgnn.kernels.optimal_assignment import OptimalAssignment
 from kgnn.kernels.shortest_paths import ShortestPaths
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 
@@ -40,3 +41,12 @@ def test_featurizers_that_count_otherwise_do_not_share():
     wl, paths = WeisfeilerLehman(1), ShortestPaths()
     features = [shared.fit_transform(each, GRAPHS) for each in (wl, paths)]
     assert not np.array_equal(features[0].toarray(), features[1].toarray())
+
+
+@pytest.mark.parametrize("kind", [WeisfeilerLehman, OptimalAssignment])
+@pytest.mark.parametrize("unseen", ["drop", "count"])
+@pytest.mark.parametrize("min_df", [1, 2])
+def test_training_graphs_have_the_same_features_when_they_come_again(kind, unseen, min_df):
+    for normalize in ("graph", "level", "dataset", None):
+        features = kind(unseen=unseen, min_df=min_df, normalize=normalize)
+        assert (features.fit_transform(GRAPHS) != features.transform(GRAPHS)).nnz == 0

@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import networkx as nx
@@ -10,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 
 import kgnn
-from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
+from kgnn.errors import GraphDataError, KgnnError, KgnnWarning, ParameterError
 from kgnn.evaluation.metrics import brier_score
 from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from kgnn.methods import base
@@ -327,3 +328,66 @@ def test_a_model_knows_what_it_has_not_seen():
     usual, strange = model.novelty(planted_motifs(1, seed=3)), model.novelty(cycles_and_trees(1))
     assert not usual[0].is_novel
     assert strange[0].is_novel
+
+
+def test_a_fit_that_fails_leaves_no_half_of_a_model():
+    graphs = cycles_and_trees(30)
+    model = WL(**FAST).fit(graphs)
+    with pytest.raises(GraphDataError, match="no validation label is a class"):
+        model.fit(graphs, validation=(graphs, ["x"] * 30))
+    with pytest.raises(NotFittedError):
+        model.predict(graphs)
+
+
+@pytest.mark.parametrize("method", ["kgnn", "ldp", "dgk"])
+@pytest.mark.parametrize("seed", [-1, 2**40])
+def test_any_whole_number_is_a_seed(method, seed):
+    fast = {"epochs": 1, "rounds": 0} if method == "kgnn" else {}
+    graphs = cycles_and_trees(20)
+    one, two = (kgnn.make(method, random_state=seed, **fast).fit(graphs) for _ in range(2))
+    np.testing.assert_array_equal(one.predict_proba(graphs), two.predict_proba(graphs))
+
+
+def test_positions_below_zero_are_no_places_in_a_list_of_names():
+    model = WL(**FAST).fit(cycles_and_trees(20), [-2, 1] * 10)
+    with pytest.raises(ParameterError, match="are no positions in"):
+        model.name_classes(["a", "b", "c"])
+
+
+def test_threads_that_fit_at_once_do_not_disturb_each_other():
+    graphs = planted_motifs(40)
+
+    def answer(seed):
+        model = kgnn.make("gnn-sup", epochs=8, random_state=seed)
+        return model.fit(graphs[:30]).predict_proba(graphs[30:])
+
+    alone = [answer(seed) for seed in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        np.testing.assert_array_equal(list(pool.map(answer, range(3))), alone)
+
+
+def test_other_attributes_than_a_model_reads_are_refused():
+    graphs = cycles_and_trees(20)
+    values = np.random.default_rng(0).normal(size=(graphs.n_nodes, 3))
+    model = kgnn.make("gnn-sup", use_attributes=True, epochs=1)
+    model.fit(replace(graphs, node_attributes=values))
+    for other, n in ((graphs, 0), (replace(graphs, node_attributes=values[:, :2]), 2)):
+        with pytest.raises(GraphDataError, match=f"have {n} attributes, but the model .* with 3"):
+            model.predict(other)
+
+
+def test_training_that_diverges_says_so():
+    graphs = cycles_and_trees(20)
+    huge = replace(graphs, node_attributes=np.full((graphs.n_nodes, 1), 1e30))
+    with pytest.raises(KgnnError, match="has diverged"), np.errstate(all="ignore"):
+        kgnn.make("gnn-sup", use_attributes=True, epochs=1).fit(huge)
+
+
+def test_a_graph_alone_is_answered_as_it_is_in_company():
+    """Molecules of one atom have no bond whose label could be read, an empty graph has no node."""
+    smiles, targets = ["CCO", "CCN", "CC=O", "CCC", "C#N", "CCCC"], [0, 1, 0, 1, 0, 1]
+    model = WL(**FAST, edge_labels=True).fit(smiles, targets)
+    together = model.predict_proba(["C", "CC"])
+    np.testing.assert_allclose(model.predict_proba(["C"]), together[:1])
+    labeled = WL(**FAST).fit(planted_motifs(20))
+    assert labeled.predict_proba([nx.Graph()]).shape == (1, 2)

@@ -215,3 +215,14 @@ def test_one_graph_is_explained_by_its_own_name(model):
         model.explain(GRAPHS[:2])
     with pytest.raises(ParameterError, match="at least one|At least one"):
         model.similar(GRAPHS[:2], n=0)
+
+
+def test_similar_graphs_of_many_are_found_a_part_at_a_time(model, monkeypatch):
+    whole = model.similar(GRAPHS[60:90], 3)
+    monkeypatch.setattr("kgnn.methods.explained._AT_ONCE", 7)
+    assert model.similar(GRAPHS[60:90], 3) == whole
+    assert model.similar(GRAPHS[:0], 3) == []
+    weights = np.array([neighbor.attention for neighbor in model.similar(GRAPHS[60:61], 60)[0]])
+    kept = model.course_.used[0].fitted[1].memory[: len(model.labeled_graphs_)]
+    expected = model.attended(GRAPHS[60:61])[:, 0, kept].sum(axis=1)
+    np.testing.assert_allclose(weights.sum(axis=0), expected)

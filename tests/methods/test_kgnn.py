@@ -285,3 +285,12 @@ def test_settings_of_networks_that_are_not_refused_have_an_effect(cls):
         if name not in cls.idle_parameters:
             changed = fitted(cls, rounds=0, **{name: value}).predict_proba(GRAPHS[:8])
             assert not np.array_equal(changed, alike), name
+
+
+def test_no_graphs_have_no_probabilities():
+    each = fitted(KGNN, rounds=0).predict_proba_each(GRAPHS[:0])
+    assert {name: proba.shape for name, proba in each.items()} == {
+        "gnn": (0, 2),
+        "memory": (0, 2),
+        "both": (0, 2),
+    }

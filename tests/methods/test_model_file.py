@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -250,3 +251,39 @@ def test_a_model_with_something_strange_in_it_is_not_saved(tmp_path):
     model.strange_ = print
     with pytest.raises(KgnnError, match="builtin_function_or_method cannot be saved"):
         model.save(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("wl", {"kernel": "assignment", "iterations": (1,)}),
+        ("graph2vec", {"embedding": "ppmi"}),
+        ("dgk", {"embedding": "word2vec"}),
+        *(
+            ("gnn-sup", {"encoder": name, "epochs": 1})
+            for name in ("gin-pyg", "gcn", "sage", "gat")
+        ),
+        ("kgnn", {"dimensions": None, "epochs": 1, "rounds": 0}),
+    ],
+    ids=str,
+)
+def test_what_a_setting_puts_into_a_model_can_be_saved(tmp_path, method, settings):
+    model = kgnn.make(method, **settings).fit(GRAPHS[:30])
+    opened = open_model(model.save(tmp_path / "model"))
+    np.testing.assert_array_equal(
+        opened.predict_proba(GRAPHS[30:]), model.predict_proba(GRAPHS[30:])
+    )
+
+
+def test_a_layer_of_others_that_says_it_is_huge_takes_no_memory(tmp_path):
+    model = kgnn.make("gnn-sup", encoder="gcn", epochs=1).fit(GRAPHS[:30])
+    file = model.save(tmp_path / "model.safetensors")
+
+    def enlarged(told):
+        text = json.dumps(told)
+        assert '"n_in": ' in text
+        told.update(json.loads(re.sub('"n_in": [0-9]+', '"n_in": 1000000000000', text)))
+
+    changed(file, header=enlarged)
+    with pytest.raises(ModelFileError):
+        open_model(file)

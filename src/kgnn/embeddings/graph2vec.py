@@ -22,6 +22,7 @@ from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.seeds import for_sklearn
 
 
 class Graph2Vec(TransformerMixin, BaseEstimator):
@@ -146,7 +147,7 @@ class GraphInformation:
         basis = np.zeros((information.shape[1], self.dimensions))
         if n_vectors and information.nnz:
             _, strength, vectors = randomized_svd(
-                information, n_vectors, n_iter=4, random_state=self.seed
+                information, n_vectors, n_iter=4, random_state=for_sklearn(self.seed)
             )
             inverse = np.divide(1, np.sqrt(strength), where=strength > 1e-9, out=0 * strength)
             basis[:, :n_vectors] = vectors.T * inverse

@@ -10,7 +10,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from kgnn.errors import MissingExtraError
 from kgnn.graphs.graph import Floats
-from kgnn.seeds import derive, generator
+from kgnn.seeds import derive, for_sklearn, generator
 
 # Pairs of words that skip-grams are trained on, drawn as often as they co-occur.
 _PAIRS = 500_000
@@ -36,7 +36,9 @@ def by_information(together: sparse.csr_array, dimensions: int, seed: int) -> Fl
     vectors = np.zeros((together.shape[0], dimensions))
     n_vectors = min(dimensions, together.shape[0])
     if matrix.nnz and n_vectors:
-        left, strength, _ = randomized_svd(matrix, n_vectors, n_iter=4, random_state=seed)
+        left, strength, _ = randomized_svd(
+            matrix, n_vectors, n_iter=4, random_state=for_sklearn(seed)
+        )
         vectors[:, :n_vectors] = left * np.sqrt(strength)
     return vectors
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.evaluation.metrics import binomial_error, calibration_error
-from kgnn.evaluation.twins import looks
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.kernels.looks import looks
 
 _BINS = 10
 

@@ -18,6 +18,7 @@ from kgnn.seeds import generator
 PROTOCOLS = ("fair", "paper")
 # Ends of TRAIN-L, TRAIN-U and VAL as shares of all graphs (§5.1 of the paper: 2 : 5 : 1 : 2).
 _TRAIN_L, _TRAIN_U, _VAL = 0.2, 0.7, 0.8
+_FEWEST = 7  # graphs of which none of the parts is empty
 _PAPER_SEED = 21
 _FORMAT = 1
 
@@ -104,6 +105,11 @@ def make_split(
         raise GraphDataError(
             f"'{dataset.name}' has {int((dataset.targets < 0).sum())} graphs without a target; "
             "an evaluation needs the class of every graph"
+        )
+    if len(dataset) < _FEWEST:
+        raise GraphDataError(
+            f"'{dataset.name}' has {len(dataset)} graphs; an evaluation trains, chooses and tests "
+            f"on different ones and needs at least {_FEWEST}"
         )
     if protocol == "paper":
         order = np.random.RandomState(_PAPER_SEED).permutation(len(dataset))  # noqa: NPY002

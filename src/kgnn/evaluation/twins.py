@@ -20,7 +20,8 @@ def looks(graphs: GraphDataset) -> Colors:
     """Return a number for each graph, the same for those that colors of nodes cannot tell apart.
 
     Isomorphic graphs always look alike. Graphs that look alike need not be isomorphic, but no
-    method here that looks at colors could classify them differently.
+    method here that looks at colors could classify them differently, unless it is told to read
+    attributes or labels of edges, too; `kgnn.kernels.looks` sees these.
 
     Examples
     --------

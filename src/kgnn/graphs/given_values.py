@@ -73,7 +73,7 @@ def is_unknown(label: Any) -> bool:
 
 
 def class_name(label: Any) -> str:
-    """Return the name that a label has as a class of a dataset.
+    """Return the name that a label of a graph, a node or an edge has in a dataset.
 
     A column of pandas with an unknown label in it has made 1.0 of the label 1.
 
@@ -82,6 +82,8 @@ def class_name(label: Any) -> str:
     >>> class_name(1.0), class_name("1.0"), class_name(0.5)
     ('1', '1.0', '0.5')
     """
+    if getattr(label, "shape", None) == ():  # of numpy or torch
+        label = label.item()
     is_whole = isinstance(label, float) and label.is_integer()
     return str(int(label)) if is_whole else str(label)
 

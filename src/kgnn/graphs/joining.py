@@ -67,33 +67,43 @@ def recode(codes: NDArray[Any], names: tuple[str, ...], merged: tuple[str, ...])
 
 
 def _require_alike(datasets: Sequence[GraphDataset]) -> None:
-    first = datasets[0]
-    for other in datasets[1:]:
-        for field in ("node_labels", "node_attributes", "edge_labels", "edge_weights"):
-            one, two = getattr(first, field), getattr(other, field)
+    for field in ("node_labels", "node_attributes", "edge_labels", "edge_weights"):
+        parts = _with_any(datasets, field)
+        for other in parts[1:]:
+            one, two = getattr(parts[0], field), getattr(other, field)
             if (one is None) != (two is None):
                 reason = f"only one of them has {field}"
             elif one is not None and one.shape[1:] != two.shape[1:]:
                 reason = f"they have {one.shape[1]} and {two.shape[1]} {field}"
             else:
                 continue
-            raise GraphDataError(f"cannot join '{first.name}' and '{other.name}': {reason}")
+            raise GraphDataError(f"cannot join '{parts[0].name}' and '{other.name}': {reason}")
     if (n_nodes := sum(d.n_nodes for d in datasets)) > np.iinfo(np.int32).max:
         raise GraphDataError(f"a dataset holds at most 2147483647 nodes, got {n_nodes}")
 
 
+def _with_any(datasets: Sequence[GraphDataset], field: str) -> list[GraphDataset]:
+    """Return the parts that have what a field is about: without nodes, there are no labels."""
+    if field.startswith("node_"):
+        return [d for d in datasets if d.n_nodes > 0] or list(datasets)
+    if field.startswith("edge_"):
+        return [d for d in datasets if d.n_arcs > 0] or list(datasets)
+    return list(datasets)
+
+
 def _joined(datasets: Sequence[GraphDataset], field: str) -> Any:
-    parts = [getattr(d, field) for d in datasets]
+    parts = [getattr(d, field) for d in _with_any(datasets, field)]
     return None if any(part is None for part in parts) else np.concatenate(parts)
 
 
 def _recoded(
     datasets: Sequence[GraphDataset], field: str, names_field: str
 ) -> tuple[Any, tuple[str, ...]]:
-    merged = merged_names([getattr(d, names_field) for d in datasets])
+    with_any = _with_any(datasets, field)
+    merged = merged_names([getattr(d, names_field) for d in with_any])
     parts = [
         recode(codes, getattr(d, names_field), merged)
-        for d in datasets
+        for d in with_any
         if (codes := getattr(d, field)) is not None
     ]
     return np.concatenate(parts) if parts else None, merged

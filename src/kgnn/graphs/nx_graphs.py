@@ -165,6 +165,8 @@ def _values(
 ) -> list[Any] | None:
     """Return what all nodes or edges of a graph have under a key, or None if none has it."""
     values = [None if key is None else data.get(key) for _, data in items]
+    # NaN is what pandas has for nothing.
+    values = [None if isinstance(v, float) and v != v else v for v in values]
     missing = [item for (item, _), value in zip(items, values, strict=True) if value is None]
     if missing and len(missing) < len(items):
         first = excerpt(repr(missing[0]))

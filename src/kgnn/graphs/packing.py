@@ -139,7 +139,7 @@ def _encode(
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":  # much faster than text
         values, positions = np.unique(labels, return_inverse=True)
         return positions.astype(np.int32), tuple(map(str, values.tolist()))
-    texts = [str(label) for label in labels]
+    texts = [label if type(label) is str else class_name(label) for label in labels]
     names = ordered(texts)
     codes = {name: code for code, name in enumerate(names)}
     return np.array([codes[text] for text in texts], dtype=np.int32), names

@@ -123,6 +123,11 @@ def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
     if labels is None:
         width = max(table.shape[1] for table in tables if table is not None)
         if width == 1:
+            if any(weight is not None for weight in weights):
+                raise GraphDataError(
+                    "edge_weight stands beside an edge_attr with a single column that is not "
+                    "one-hot, which is a weight, too; leave one of them out"
+                )
             weights = tables
         else:
             warnings.warn(

@@ -27,17 +27,15 @@ from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.insight.evidence import PREDICTION, Predict
 from kgnn.kernels.base import gram
-from kgnn.kernels.colors import graph_colors, mix, name_colors, refine, start_colors
-from kgnn.kernels.numbering import Colors
+from kgnn.kernels.colors import mix
+from kgnn.kernels.looks import looks
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 
 _POWER = 4.0  # of the doubt, in the draw of the short list
 _LISTED_PER_CHOSEN = 5
 _LONGEST_LIST = 2048  # graphs, all of which are compared with each other: 32 MB
 _COMPARED_AT_ONCE = 1 << 22  # pairs of graphs
-_DEPTH = 6  # of colors by which graphs look alike; more than any method of ours looks
 _PARTS = "gnn", "memory"  # of a model, which may disagree
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _MUCH_DOUBT, _MUCH_DISAGREEMENT = 0.9, 0.2  # worth a word
 
 
@@ -197,29 +195,6 @@ class Opinion:
         disputed = 0.0 if self.disagreement is None else self.disagreement
         unsettled = np.asarray(self.entropy + disputed)
         return np.asarray(rankdata(unsettled) / max(len(unsettled), 1))
-
-
-def looks(graphs: GraphDataset) -> Colors:
-    """Return a number for each graph, the same for graphs that no method here could tell apart.
-
-    Sums of Weisfeiler-Lehman colors that also see attributes and labels of edges. Numbers of
-    different datasets can be compared.
-
-    Examples
-    --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
-    >>> graphs = cycles_and_trees(4)
-    >>> len(np.unique(looks(graphs[[0, 1, 0, 3]])))
-    3
-    """
-    start, arcs = start_colors(graphs, "auto"), None
-    if graphs.node_attributes is not None:
-        for column in graphs.node_attributes.T:
-            start = mix(start * _ODD + np.ascontiguousarray(column + 0.0).view(np.uint64))
-    if graphs.edge_labels is not None:
-        arcs = name_colors(graphs.edge_label_names, "edge")[graphs.edge_labels]
-    *_, last = refine(graphs, start, _DEPTH, arcs)
-    return graph_colors(graphs, last)
 
 
 def most_covering(similarity: Floats, covered: Floats, doubt: Floats, n: int) -> Ints:

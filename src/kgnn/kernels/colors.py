@@ -65,7 +65,7 @@ def resolve_start(graphs: GraphDataset, start: str) -> str:
         raise ParameterError(f"The 'start' parameter must be one of {STARTS}, got '{start}'.")
     if start == "auto":
         return "degree" if graphs.node_labels is None else "labels"
-    if start == "labels" and graphs.node_labels is None:
+    if start == "labels" and graphs.node_labels is None and graphs.n_nodes > 0:
         if graphs.node_attributes is not None:
             raise GraphDataError(
                 f"'{graphs.name}' has continuous node attributes but no node labels, and "
@@ -84,7 +84,8 @@ def start_colors(graphs: GraphDataset, start: str) -> Colors:
     """Return the colors at depth 0."""
     start = resolve_start(graphs, start)
     if start == "labels":
-        assert graphs.node_labels is not None
+        if graphs.node_labels is None:  # for there is no node
+            return np.empty(0, dtype=np.uint64)
         return name_colors(graphs.node_label_names, "node")[graphs.node_labels]
     if start == "degree":
         return mix(graphs.degrees.astype(np.uint64) + _DEGREE)
@@ -189,6 +190,8 @@ def graph_colors(graphs: GraphDataset, coloring: Colors) -> Colors:
 
 
 def _arc_colors(graphs: GraphDataset) -> Colors:
+    if graphs.n_arcs == 0:  # graphs without edges have no labels of edges either
+        return np.empty(0, dtype=np.uint64)
     if graphs.edge_labels is None:
         raise GraphDataError(f"'{graphs.name}' has no edge labels; use edge_labels=False.")
     return name_colors(graphs.edge_label_names, "edge")[graphs.edge_labels]

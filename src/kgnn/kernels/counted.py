@@ -150,12 +150,14 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
         if self.normalize is not None:
             values = values * self._factors(counted, values)
         columns = found.indices
-        if self.vocabulary_ is not counted.colors:
+        # While fitting, the columns are those of the counts, unless levels have one more.
+        moved = self.vocabulary_ is not counted.colors or self.unseen == "count"
+        if moved:
             found_in = [self.columns_of(*each) for each in enumerate(counted.colors)]
             columns = np.concatenate(found_in)[columns]
         shape = (found.shape[0], self.n_features_out_)
         matrix = short_csr(values, columns, found.indptr, shape)
-        if self.vocabulary_ is not counted.colors:
+        if moved:
             matrix = _without_negative_columns(matrix)
         if self.unseen == "count":
             matrix.sum_duplicates()

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
+from kgnn.seeds import for_sklearn
+
 
 class Projection:
     """The leading singular vectors of the features of all training graphs, labeled or not.
@@ -43,7 +45,7 @@ class Projection:
         if n_kept < 2:
             self.basis = np.ones((features.shape[1], 1), dtype=np.float32)
         else:
-            svd = TruncatedSVD(n_kept, random_state=self.seed).fit(features)
+            svd = TruncatedSVD(n_kept, random_state=for_sklearn(self.seed)).fit(features)
             self.basis = svd.components_.T.astype(np.float32)
         self.center, self.factor = np.float32(0), 1.0
         coordinates = self.transform(features)

@@ -54,10 +54,13 @@ class Attending(Explained):
     def _attention(self, graphs: GraphDataset) -> Floats:
         if not self._memory_networks():
             return super()._attention(graphs)
-        place, _ = self._memory_networks()[0]
-        # A memory begins with the labeled graphs; annotated ones follow.
-        memory = self.course_.used[0].fitted[place].memory[: len(self.labeled_graphs_)]
-        return self.attended(graphs)[:, :, memory]
+        place, q = self._memory_networks()[0]
+        prepared, n_labeled = q.prepare(graphs), len(self.labeled_graphs_)
+        mean = np.zeros((self.hops, len(graphs), n_labeled))
+        for each in self.course_.used:
+            # A memory begins with the labeled graphs; annotated ones follow.
+            mean += q.attention(prepared, each.fitted[place])[:, :, :n_labeled]
+        return mean / len(self.course_.used)
 
     def _kernel_values(self, graphs: GraphDataset) -> Floats:
         if not self._memory_networks():

@@ -140,6 +140,20 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
                 "class, and -1 for graphs without"
             )
         self._forget()
+        try:
+            self._fit_labeled(graphs, labels, known, validation)
+        except BaseException:
+            self._forget()  # half a model would answer, or fail in its depths
+            raise
+        return self
+
+    def _fit_labeled(
+        self,
+        graphs: GraphDataset,
+        labels: Labels,
+        known: NDArray[np.bool_],
+        validation: tuple[Graphs, ArrayLike | None] | Graphs | None,
+    ) -> None:
         self.classes_ = np.unique(np.array(labels[known].tolist()))
         self.target_names_ = graphs.class_names
         task = Task(
@@ -159,11 +173,10 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
                 f"All labeled graphs are of one class, {self.classes_.tolist()[0]!r}, which is "
                 "then certain. If -1 is a class of yours, use other labels: -1 means unlabeled.",
                 KgnnWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         if task.n_classes > 1 and not self.interrupted_:
             self._calibrate_until_stopped(task)
-        return self
 
     def _forget(self) -> None:
         """Drop what an earlier fit has set: not every fit sets all of it."""
@@ -186,7 +199,9 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     def name_classes(self, names: Sequence[str]) -> Self:
         """Call the classes by name from now on, where `fit` was given positions in ``names``."""
         check_is_fitted(self, "classes_")
-        if self.classes_.dtype.kind != "i" or not 0 <= max(self.classes_) < len(names):
+        if self.classes_.dtype.kind != "i" or not (
+            min(self.classes_) >= 0 and max(self.classes_) < len(names)
+        ):
             classes = self.classes_.tolist()
             raise ParameterError(f"The classes {classes} are no positions in {list(names)}.")
         self.classes_ = np.array(names)[self.classes_]
@@ -278,7 +293,7 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
             warnings.warn(
                 "Training was stopped by hand; the model is the best until then.",
                 KgnnWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _can_predict(self) -> bool:
@@ -339,7 +354,8 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     def _other_form(self, what: str, first: Any) -> GraphDataError:
         return GraphDataError(
             f"no {what} is a class of the training graphs: {first!r} is not among "
-            f"{self.classes_.tolist()}; give the labels of both in the same form"
+            f"{self.classes_.tolist()}; give the labels of both in the same form, and "
+            "some training graph a label that the others have, too"
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -18,6 +18,9 @@ from kgnn.insight.explanation import Explanation, Sketch
 from kgnn.insight.neighbors import Neighbor, Surroundings, plain_kernel_values
 from kgnn.insight.novelty import Novelty
 from kgnn.methods.held_out import HeldOut
+from kgnn.progress import track
+
+_AT_ONCE = 1024  # graphs whose similarities to all labeled ones are in memory
 
 
 class Explained:
@@ -73,8 +76,13 @@ class Explained:
 
         By the model's own kernel features where it has some, else by plain Weisfeiler-Lehman ones.
         """
-        around = self._surroundings(as_dataset(X), n)
-        return [around.most_similar(row, n) for row in range(len(around.kernel_values))]
+        graphs = as_dataset(X)
+        runs = [slice(at, at + _AT_ONCE) for at in range(0, len(graphs), _AT_ONCE)]
+        found = []
+        for run in track(runs or [slice(0)], "comparing"):
+            around = self._surroundings(graphs[run], n)
+            found += [around.most_similar(row, n) for row in range(len(around.kernel_values))]
+        return found
 
     def _surroundings(self, graphs: GraphDataset, n: int) -> Surroundings:
         check_is_fitted(self, "classes_")

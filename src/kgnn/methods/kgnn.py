@@ -289,6 +289,9 @@ class KGNN(Attending, NeuralClassifier):
         graphs = as_dataset(X)
         if len(self.classes_) == 1:
             return {"both": self.predict_proba(graphs)}
+        if len(graphs) == 0:
+            nothing = np.ones((0, len(self.classes_)))
+            return dict.fromkeys([*(n.name for n in self.networks_), "both"], nothing)
         each = self._each(graphs)
         return {**each, self.predict_with: self._sharpened(each[self.predict_with])}
 

@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
 from kgnn.graphs.graph import Floats, Ints
+from kgnn.seeds import for_sklearn
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,9 @@ class Forest:
     @classmethod
     def fit(cls, features: Floats, targets: Ints, trees: int, seed: int) -> Forest:
         """Grow a forest."""
-        fitted = RandomForestClassifier(trees, random_state=seed).fit(features, targets)
+        fitted = RandomForestClassifier(trees, random_state=for_sklearn(seed)).fit(
+            features, targets
+        )
         grown = [tree.tree_ for tree in fitted.estimators_]
         firsts = np.cumsum([0] + [tree.node_count for tree in grown])
         own = np.arange(firsts[-1])

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from kgnn.errors import ParameterError, UnknownNameError
 
 if sys.version_info >= (3, 11):
@@ -132,6 +134,8 @@ def _fits(value: Any, annotation: Any) -> bool:
         return isinstance(value, Real) and not isinstance(value, bool)
     if annotation is int:  # or numpy's, from a loop over an array
         return isinstance(value, Integral) and not isinstance(value, bool)
+    if annotation is bool:  # or numpy's, as above
+        return isinstance(value, bool | np.bool_)
     return isinstance(value, annotation)
 
 

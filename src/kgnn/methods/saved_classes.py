@@ -12,11 +12,12 @@ from kgnn.methods.registry import entries
 _PARTS = {
     "kgnn.graphs.graph": ("GraphDataset",),
     "kgnn.kernels.weisfeiler_lehman": ("WeisfeilerLehman",),
+    "kgnn.kernels.optimal_assignment": ("OptimalAssignment",),
     "kgnn.kernels.shortest_paths": ("ShortestPaths",),
     "kgnn.kernels.graphlets": ("Graphlets",),
     "kgnn.kernels.projection": ("Projection",),
     "kgnn.embeddings.deep_kernel": ("DeepKernel",),
-    "kgnn.embeddings.graph2vec": ("Graph2Vec",),
+    "kgnn.embeddings.graph2vec": ("Graph2Vec", "GraphInformation"),
     "kgnn.embeddings.sub2vec": ("Sub2Vec",),
     "kgnn.embeddings.paragraph_vectors": ("ParagraphVectors",),
     "kgnn.insight.novelty": ("Familiar",),

@@ -9,7 +9,8 @@ Plain values are themselves in JSON. All else is an object whose key ``$`` says 
     {"$": "object", "class": "GIN", "state": {…}}
 
 Only classes of a given list are ever made, and only from their attributes: nothing of theirs is
-called. A class that holds more than it needs to be used again has a method ``saved_state``.
+called. A class that holds more than it needs to be used again has a method ``saved_state``; our
+modules around parts of another library are made anew by their ``from_saved``.
 """
 
 from __future__ import annotations
@@ -207,9 +208,11 @@ class Decoder:
         cls = self._class(tree)
         if not issubclass(cls, nn.Module):
             raise ValueError(f"'{tree['class']}' is no module")
+        state = {str(key): self.decode(each) for key, each in tree["state"].items()}
+        if hasattr(cls, "from_saved"):
+            return cls.from_saved(state)
         module = cls.__new__(cls)
         nn.Module.__init__(module)
-        state = {str(key): self.decode(each) for key, each in tree["state"].items()}
         for part in _MODULE_PARTS:
             vars(module)[part].update(state.pop(part, {}))
         vars(module).update(state)
@@ -228,7 +231,7 @@ class Decoder:
 
 def _state_of(value: Any) -> dict[str, Any]:
     """Return what makes up an object; for a module, what is not the same in all modules."""
-    if isinstance(value, nn.Module):
+    if isinstance(value, nn.Module) and not hasattr(value, "saved_state"):
         own = {k: v for k, v in vars(value).items() if not k.startswith("_") or k in _MODULE_PARTS}
         return {k: dict(v) if k in _MODULE_PARTS else v for k, v in own.items()}
     state = value.saved_state() if hasattr(value, "saved_state") else vars(value)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import GraphDataset, ShortInts
 from kgnn.graphs.joining import recode
 
@@ -71,7 +72,13 @@ class NodeFeatures:
         vectors = self.vectors(self.kinds(graphs))
         if not self.n_attributes:
             return vectors
-        assert graphs.node_attributes is not None
+        found = 0 if graphs.node_attributes is None else graphs.node_attributes.shape[1]
+        if graphs.node_attributes is None or found != self.n_attributes:
+            raise GraphDataError(
+                f"nodes of '{graphs.name}' have {found} attributes, but the model was trained with "
+                f"use_attributes=True on nodes with {self.n_attributes}; give all of these, in the "
+                "same order"
+            )
         attributes = torch.from_numpy(graphs.node_attributes.astype(np.float32))
         return torch.cat([vectors, attributes], dim=1)
 

@@ -13,6 +13,7 @@ import torch
 from scipy.special import softmax
 from torch import Tensor, nn
 
+from kgnn.errors import KgnnError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.seeds import generator, seeded_torch
 from kgnn.training.batch_statistics import settle
@@ -151,6 +152,12 @@ class Network(ABC):
                 finish=lambda each: settle(each, lambda m: self._settle(m, examples, new)),
                 score=None if validation is None else self._score(validation, new),
                 what=what,
+            )
+        if not all(bool(torch.isfinite(each).all()) for each in module.state_dict().values()):
+            raise KgnnError(
+                f"Training of the network '{self.name}' has diverged: its weights are not finite. "
+                "Take a lower learning rate; or attributes of nodes, if it reads these, are large "
+                "and should be scaled."
             )
         if validation is not None:
             scores = self._outputs(module, validation[0], new)
