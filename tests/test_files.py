@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from kgnn.files import replacing, write_text
@@ -24,3 +26,23 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
         fail_halfway()
     assert path.read_text() == "old"
     assert [f.name for f in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_text(link, "new")
+    assert (link.is_symlink(), target.read_text()) == (True, "new")
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "told")
+        assert os.read(reader, 10) == b"told"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

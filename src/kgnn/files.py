@@ -12,8 +12,13 @@ from pathlib import Path
 def replacing(path: Path) -> Iterator[Path]:
     """Give a path beside ``path`` to write to; on success it takes the place of ``path``.
 
-    Where the block fails, whatever it wrote is removed and ``path`` stays as it was.
+    Where the block fails, whatever it wrote is removed and ``path`` stays as it was. What a link
+    leads to is replaced, not the link; a device, such as ``/dev/null``, is written to as it is.
     """
+    path = path.resolve()
+    if path.exists() and not path.is_file() and not path.is_dir():
+        yield path
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:

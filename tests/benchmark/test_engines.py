@@ -112,3 +112,22 @@ def test_without_ray_the_command_that_installs_it_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'kgnn\[ray\]'"):
         list(RayCluster()(cells_of("majority"), lambda cell: None))
+
+
+def test_a_pool_that_breaks_between_two_cells_takes_no_cell_with_it(monkeypatch):
+    """While a finished record is looked at, another process may die: then nothing can be given."""
+    from loky import ProcessPoolExecutor
+    from loky.process_executor import TerminatedWorkerError
+
+    cells, calls, submit = cells_of("majority"), [], ProcessPoolExecutor.submit
+
+    def sometimes(self, *arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise TerminatedWorkerError("a worker was killed")
+        return submit(self, *arguments)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", sometimes)
+    records = list(Processes(2)(cells, lambda cell: None))
+    assert sorted(record.cell.seed for record in records) == [cell.seed for cell in cells] == [0, 1]
+    assert {record.outcome for record in records} == {"done"}

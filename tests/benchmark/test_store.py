@@ -1,6 +1,7 @@
 import json
 import math
 from dataclasses import asdict, replace
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -175,3 +176,22 @@ def test_a_file_where_a_folder_should_be_is_named(tmp_path):
     (tmp_path / "mine.csv").write_text("")
     with pytest.raises(KgnnError, match=r"folder .*mine.csv/PROTEINS, and there is a file in its"):
         Store(tmp_path / "mine.csv").get(CELL)
+
+
+def test_the_same_data_by_another_name_has_been_run(tmp_path):
+    store = Store(tmp_path)
+    store.put(RECORD)
+    assert store.get(replace(CELL, dataset="copy-of-proteins.jsonl")) == RECORD
+
+
+def test_what_cannot_be_read_in_a_store_is_left_out_by_name(tmp_path):
+    store = Store(tmp_path)
+    store.put(RECORD)
+    (tmp_path / "nowhere.json").symlink_to(tmp_path / "missing")
+    (tmp_path / "folder.json").mkdir()
+    with pytest.warns(KgnnWarning) as told:
+        assert list(store) == [RECORD]
+    assert {Path(str(each.message).split()[0]).name for each in told} == {
+        "nowhere.json",
+        "folder.json",
+    }

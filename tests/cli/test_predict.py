@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -122,6 +123,7 @@ def test_graphs_without_the_node_labels_of_training_are_told_what_they_lack(kgnn
         (("ldp", "new.jsonl", "--engine", "dask"), 2, "must be one of here, ray, got 'dask'"),
         (("ldp", "new.jsonl", "--address", "auto"), 2, "are for --engine ray"),
         (("ldp", "new.jsonl", "-o", "new.jsonl/out.csv"), 1, "Nothing can be written to"),
+        (("ldp", "new.jsonl", "-o", "new.jsonl"), 2, "new.jsonl would be written over"),
     ],
 )
 def test_misuse_is_one_line(kgnn, here, arguments, code, message):
@@ -155,7 +157,7 @@ def run(code, *arguments, **options):
 
 def test_a_full_disk_leaves_the_old_predictions(here, tmp_path):
     (tmp_path / "out.csv").write_text("precious")
-    late = "import kgnn.cli.predict as p\np.require_writable = lambda path: None\n"
+    late = "import kgnn.cli.predict as p\np.require_writable = lambda *paths: None\n"
     code = f"{late}from kgnn.cli.main import main\nmain()"
     (tmp_path / "many.jsonl").write_text('{"nodes": 2, "edges": []}\n' * 3000)
     done = run(
@@ -233,3 +235,14 @@ def test_ray_gives_the_same_answers_in_the_same_order(kgnn, here, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout == kgnn("predict", "ldp", *sources).out
     assert "15 graphs" in done.stderr
+
+
+def test_names_are_shown_as_they_are(kgnn, here, tmp_path):
+    names = ["c1cc[nH]c1", "run[/old]/0", "urn:key:0", "[red]hot[/red]"]
+    graphs = replace(cycles_and_trees(4), graph_names=np.array(names))
+    jsonl.write(graphs, tmp_path / "odd.jsonl")
+    for row, name in enumerate(names):
+        done = kgnn("similar", tmp_path / "odd.jsonl", (row + 1) % 4, "-n", "3")
+        assert done.code == 0, done.err
+        assert name in done.out
+    assert "[/x].jsonl" in kgnn("predict", "ldp", tmp_path / "[/x].jsonl").err.replace("\n", "")

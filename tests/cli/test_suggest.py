@@ -176,6 +176,9 @@ def test_a_simulation_is_written_as_drawing_table_or_json(kgnn, files):
         (("model", "--simulate", "MUTAG"), "--simulate fits models of its own"),
         (("--simulate", "planted-motifs", "-o", "curve.png"), "must end in .svg or .csv or .json"),
         (("--simulate", "planted-motifs", "--method", "ldpp"), "ldpp"),
+        (("--simulate", "MUTAG", "-n", "3", "--labels", "x.csv"), "--number, --labels cannot be"),
+        (("model", "graphs.jsonl", "--start", "7", "--set", "a=1"), "--set, --start cannot be"),
+        (("model", "graphs.jsonl", "--id-column", "x"), "--id-column says how to use --labels"),
         (("--simulate", "planted-motifs", "--method", "ldp", "--start", "60"), "got 60"),
     ],
 )
@@ -195,3 +198,11 @@ def test_one_split_is_not_reported_as_certain(kgnn, files):
     several = kgnn(*SIMULATE)
     assert "± is the standard error over 2 splits" in several.err
     assert json.loads(kgnn(*SIMULATE, "--json").out)["gain_error"] >= 0
+
+
+def test_a_table_of_labels_is_not_written_over(kgnn, files):
+    Path("labels.csv").write_text("id,label\n0,fan\n")
+    done = kgnn("suggest", "model", "bare.jsonl", "--labels", "labels.csv", "-o", "./labels.csv")
+    assert done.code == 2
+    assert "labels.csv would be written over" in done.err
+    assert Path("labels.csv").read_text() == "id,label\n0,fan\n"

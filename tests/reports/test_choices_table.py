@@ -58,6 +58,20 @@ def test_the_mean_over_datasets_has_the_error_of_independent_ones():
     assert "mean over the datasets" in found.notes[-1]
 
 
+def test_a_setting_that_changes_nothing_somewhere_is_not_averaged_there():
+    found = table(
+        made([0] * 3, [0, 1, 2]),
+        made([0] * 3, [0, 1, 2], dataset="DD"),
+        made([0] * 3, [0, 1, 2], pooling="last"),
+        made([2] * 3, [0, 1, 2], dataset="DD", pooling="last"),
+        made([0] * 3, [0, 1, 2], width=8),
+    )
+    (_, first, second, mean), (*_, nothing) = found.rows
+    assert (first.text, second.text) == ("same", "+2.0 ± 0.0")
+    assert (mean.text, mean.aside, nothing.text) == ("+2.0 ± 0.0", "1 dataset", "same")
+    assert "the setting is what the defaults come to" in found.notes[1]
+
+
 def test_single_changes_come_first_and_many_are_counted():
     several = [
         made([0] * 5),

@@ -119,7 +119,7 @@ def test_a_parameter_is_drawn_where_it_alone_differs(name, values):
     assert "have: 2 on DD." in figure.caption
 
 
-def test_rounds_are_means_over_the_splits_that_have_them():
+def test_a_split_that_has_ended_counts_with_its_last_round():
     long, short = records(["kgnn"], ["DD"], [0, 1])
     for record, value in ((long, 70.0), (short, 50.0)):
         for each in record.result["rounds"]:
@@ -130,7 +130,7 @@ def test_rounds_are_means_over_the_splits_that_have_them():
     panel = rounds_figure(Results([long, short])).panels["DD"]
     assert marks(panel) == 4 + 4  # agreement and p; no mark where nothing is told
     assert "agreement, round 1: 60.0 over 2 splits" in panel
-    assert "agreement, round 3: 70.0 over 1 split<" in panel
+    assert "agreement, round 3: 60.0 over 2 splits" in panel
 
 
 def test_methods_without_rounds_have_no_course():

@@ -213,8 +213,8 @@ def test_parts_that_do_better_alone_are_named_with_the_difference():
         "DD (+2.5); KGNN-Sep on DD (+0.2); 1 of these significantly."
     )
     assert said[1].startswith(
-        "Among its own parts, its average rank over 2 datasets is 2.5, number 2 of 3; the best is "
-        "MemNN-Sup with 1.0."
+        "Among its own parts, its average rank over 2 datasets is 2.5, number 2 of 3, level with "
+        "KGNN-Sep; the best is MemNN-Sup with 1.0."
     )
     untested = about_parts(results(means, seeds=range(2)), parts, list(means))
     assert untested[0].endswith("; there are too few splits for a test.")

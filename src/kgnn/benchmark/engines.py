@@ -82,6 +82,7 @@ class Processes:
     ) -> Generator[Record, None, list[Cell]]:
         """Run what is waiting; where a process dies, return the cells that were in flight."""
         from concurrent.futures import FIRST_COMPLETED, wait
+        from concurrent.futures.process import BrokenProcessPool
 
         from loky import ProcessPoolExecutor
 
@@ -90,9 +91,12 @@ class Processes:
         try:
             while waiting or running:
                 while waiting and len(running) < n_workers:
-                    cell = waiting.pop(0)
-                    running[executor.submit(run_cell, cell, self.memory_limit)] = cell
-                    started(cell)
+                    try:
+                        future = executor.submit(run_cell, waiting[0], self.memory_limit)
+                    except BrokenProcessPool:  # a process has died since the last look
+                        return list(running.values())
+                    running[future] = waiting.pop(0)
+                    started(running[future])
                 finished, _ = wait(running, return_when=FIRST_COMPLETED)
                 suspects = yield from _take(finished, running)
                 if suspects:

@@ -52,6 +52,8 @@ class Store:
     def get(self, cell: Cell) -> Record | None:
         """Return the record of a cell; None without one, or with one that cannot be read."""
         path = self.path(cell)
+        if not path.exists():  # the same data may have had another name
+            path = next(self.folder.glob(f"*/{cell.method}-{cell.seed}-{cell.key}.json"), path)
         try:
             return _read(path)
         except FileNotFoundError:
@@ -86,6 +88,10 @@ class Store:
 def _read(path: Path) -> Record:
     try:
         text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
+    except (FileNotFoundError, NotADirectoryError):
+        if path.is_symlink():  # to nothing
+            raise RecordError(f"{path} leads nowhere") from None
+        raise
+    except (UnicodeDecodeError, OSError) as error:
         raise RecordError(f"{path} is not a record of a benchmark: {error}") from error
     return Record.from_json(text, str(path))

@@ -191,7 +191,7 @@ def _tell(progress: Progress, store: Path) -> None:
     told = _summary(progress)
     console = err()
     for cell, reason in told["failed"].items():
-        console.print(f"[red]failed:[/] {cell}: {reason}", highlight=False, soft_wrap=True)
+        console.print(Text.assemble(("failed:", "red"), f" {cell}: {reason}"), soft_wrap=True)
     declined = f", {told['declined']} declined" if told["declined"] else ""
     failed = f", {len(told['failed'])} failed (run again to retry)" if told["failed"] else ""
     were = "was" if told["found"] == 1 else "were"

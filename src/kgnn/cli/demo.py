@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
+from rich.text import Text
 
 from kgnn.cli.own_graphs import require_writable
 from kgnn.cli.show import out, print_json, progress_bars, table
@@ -146,7 +147,10 @@ def _show(record: dict[str, Any]) -> None:
     for p in record["predictions"]:
         right = "green" if p["predicted"] == p["truth"] else "red"
         grid.add_row(
-            _short(p["name"]), f"[{right}]{p['predicted']}[/]", f"{p['confidence']:.0%}", p["truth"]
+            _short(p["name"]),
+            Text(p["predicted"], style=right),
+            f"{p['confidence']:.0%}",
+            p["truth"],
         )
     console.print(grid)
     first = record["predictions"][_surest(record["predictions"])]
@@ -161,6 +165,7 @@ def _show(record: dict[str, Any]) -> None:
         f"Next: [bold]kgnn predict {escape(record['model'])} python-functions[/] asks it again; "
         "[bold]kgnn fit GRAPHS --labels labels.csv -o model[/] learns from your own graphs; "
         "[bold]kgnn datasets[/] and [bold]kgnn methods[/] list what there is.",
+        markup=True,
         highlight=False,
         soft_wrap=True,
     )

@@ -29,7 +29,7 @@ def explain(
     if output is not None and output.is_dir():
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
     if output is not None:
-        require_writable(output)
+        require_writable(output, model, dataset)
     options = reading_options(dataset, read)
     from kgnn.cli.finding import find_graph
     from kgnn.graphs.loading import load

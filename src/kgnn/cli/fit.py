@@ -76,9 +76,10 @@ def fit(
         from kgnn.methods.model_file import file_of
         from kgnn.threads import limit_threads
 
-        require_writable(file_of(output))
+        needed: list[str | Path] = [data, *(table.paths or [])]
+        require_writable(file_of(output), *needed)
         if report is not None:
-            require_writable(report)
+            require_writable(report, file_of(output), *needed)
         with limit_threads(threads):
             try:
                 graphs, given, use = _read(data, table, options, validation, unfitted, chosen)

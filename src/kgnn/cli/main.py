@@ -97,13 +97,23 @@ def main() -> None:
     except KgnnError as error:
         if "--debug" in sys.argv:
             raise
-        err().print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        _say("red", "error", error)
         misuse = (ParameterError, UnknownNameError, MissingExtraError)
         sys.exit(2 if isinstance(error, misuse) else 1)
+    except OSError as error:  # a disk that is full, or gone
+        if "--debug" in sys.argv or isinstance(error, BrokenPipeError):
+            raise
+        _say("red", "error", error)
+        sys.exit(1)
     except KeyboardInterrupt:
         err().print("stopped")
         sys.exit(130)
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    err().print(f"[bold yellow]warning:[/] {escape(str(message))}", highlight=False, soft_wrap=True)
+    _say("yellow", "warning", message)
+
+
+def _say(color: str, what: str, message: Any) -> None:
+    told = f"[bold {color}]{what}:[/] {escape(str(message))}"
+    err().print(told, markup=True, highlight=False, soft_wrap=True)

@@ -72,6 +72,7 @@ def require_labels_file(table: LabelsFile) -> None:
         "--id-column": table.id_column is not None,
         "--label-column": table.label_column is not None,
         "--keep-targets": table.keeps_targets,
+        "--ignore-unknown": table.ignores_unknown,
     }
     if useless := [option for option, is_given in given.items() if is_given and not table.paths]:
         raise ParameterError(
@@ -111,8 +112,18 @@ def _agreed(graph: Graph, label: str | None) -> str | None:
     return graph.target if label is None else label
 
 
-def require_writable(path: Path) -> None:
-    """Refuse now what could not be written to a file after a long computation."""
+def require_writable(path: Path, *inputs: str | Path | None) -> None:
+    """Refuse now what could not be written to a file after a long computation.
+
+    Nor is anything written over what the command reads: ``inputs`` may also be names.
+    """
+    for each in inputs:
+        if each is not None and path.resolve() == Path(each).resolve():
+            raise ParameterError(
+                f"{path} would be written over, which the command also needs; name another file."
+            )
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return  # a device
     try:
         if path.is_dir():
             raise IsADirectoryError("it is a folder")

@@ -51,7 +51,7 @@ def predict(
     _require_engine(engine, workers, address)
     jobs = [Job(each, tuple(reading_options(each, read).items())) for each in data]
     if output != "-":
-        require_writable(Path(output))
+        require_writable(Path(output), model, *data)
     with progress_bars() as bars:
         waiting = bars.add_task("opening the model", total=None)
         from kgnn.evaluation.answers import columns

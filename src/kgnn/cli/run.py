@@ -90,7 +90,7 @@ def _tell(summary: dict[str, Any], as_json: bool) -> None:
 
 def _as_table(summary: dict[str, Any]) -> Table:
     grid = table(
-        f"{summary['method']} on {summary['dataset']}, {summary['labels']:.0%} labels, "
+        f"{summary['method']} on {summary['dataset']}, {100 * summary['labels']:g} % labels, "
         f"{summary['protocol']} protocol",
         ("seed", "right"),
         ("labeled", "right"),

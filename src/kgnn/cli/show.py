@@ -11,7 +11,6 @@ from typing import Any, Literal
 import typer
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -19,16 +18,18 @@ from kgnn.progress import listening
 
 # Progress that is over sooner is not worth a bar.
 _PATIENCE_SECONDS = 1.0
+# Names of others' graphs and files are no markup; who wants some says so.
+_PLAIN: dict[str, Any] = {"markup": False, "emoji": False}
 
 
 def out() -> Console:
     """Console for results."""
-    return Console()
+    return Console(**_PLAIN)
 
 
 def err() -> Console:
     """Console for progress and messages."""
-    return Console(stderr=True)
+    return Console(stderr=True, **_PLAIN)
 
 
 def print_json(value: Any) -> None:
@@ -60,7 +61,7 @@ def progress_bars(news: bool = False) -> Iterator[Progress]:
     """
     console = err()
     bars = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -70,7 +71,7 @@ def progress_bars(news: bool = False) -> Iterator[Progress]:
     )
 
     def show(line: str) -> None:
-        console.print(escape(line), highlight=False, soft_wrap=True)
+        console.print(line, highlight=False, soft_wrap=True)
 
     with bars, listening(_Bars(bars), show if news else None):
         yield bars

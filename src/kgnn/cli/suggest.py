@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ from kgnn.cli.own_graphs import (
     ReadOption,
     load_with_labels,
     reading_options,
+    require_labels_file,
     require_writable,
 )
 from kgnn.cli.show import err, out, print_json, progress_bars, table
@@ -33,10 +34,26 @@ if TYPE_CHECKING:
 
 # What the table to fill in says beside the graph, for the one who does it.
 _WHY = ("predicted", "confidence", "disagreement", "distance", "alike", "why")
+_OF_MODELS = {
+    "number": "--number",
+    "labels": "--labels",
+    "id_column": "--id-column",
+    "label_column": "--label-column",
+}
+_OF_SIMULATIONS = {
+    "method": "--method",
+    "settings": "--set",
+    "start": "--start",
+    "step": "--step",
+    "rounds": "--rounds",
+    "splits": "--splits",
+    "seed": "--seed",
+}
 _USAGE = "Write: kgnn suggest MODEL DATA, or: kgnn suggest --simulate DATASET"
 
 
 def suggest(
+    context: typer.Context,
     model: Annotated[str | None, typer.Argument(help="A saved model.")] = None,
     data: Annotated[
         str | None, typer.Argument(help="Graphs to choose from; a name or a path.")
@@ -70,28 +87,41 @@ def suggest(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first split.")] = 0,
 ) -> None:
     """Say which graphs of DATA to label next, given a MODEL; or simulate what that is worth."""
+    _require_useful(context, _OF_MODELS if simulate is not None else _OF_SIMULATIONS)
     if simulate is not None:
         if model is not None:
             raise ParameterError(f"--simulate fits models of its own, got MODEL {model}. {_USAGE}")
-        _require_output(output, ".svg", ".csv", ".json")
+        _require_output(output, [simulate], ".svg", ".csv", ".json")
         amounts = {"start": start, "step": step, "rounds": rounds, "splits": splits, "seed": seed}
         options = reading_options(simulate, read)
         _simulate(simulate, options, method, settings or [], amounts, output, as_json)
     elif model is None or data is None:
         raise ParameterError(f"A model and graphs to choose from are needed. {_USAGE}")
     else:
-        _require_output(output, ".csv", ".json")
+        _require_output(output, [model, data, *(labels or [])], ".csv", ".json")
         options = reading_options(data, read)
+        require_labels_file(LabelsFile(labels, id_column, label_column))
         given = LabelsFile(labels, id_column, label_column, True, keeps_targets=True)
         _suggest(model, data, given, options, number, output, as_json)
 
 
-def _require_output(path: Path | None, *allowed: str) -> None:
+def _require_useful(context: typer.Context, useless: Mapping[str, str]) -> None:
+    """Refuse options that say nothing here, rather than ignore them."""
+    given = [
+        option
+        for name, option in useless.items()
+        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+    ]
+    if given:
+        raise ParameterError(f"{', '.join(given)} cannot be used here. {_USAGE}")
+
+
+def _require_output(path: Path | None, inputs: Sequence[str | Path], *allowed: str) -> None:
     if path is None:
         return
     if path.suffix.lower() not in allowed:
         raise ParameterError(f"The output must end in {' or '.join(allowed)}, got {path}.")
-    require_writable(path)
+    require_writable(path, *inputs)
 
 
 def _suggest(

@@ -23,7 +23,8 @@ _DIFFERENCES = (
     "▲ and ▼ mark what is significantly better or worse (paired t-test with the same correction, "
     f"Holm over the rows). {ASSUMPTION}"
 )
-_MEAN = "Last, the mean over the datasets that a setting was run on."
+_SAME = "Where it is the same, the answers were: the setting is what the defaults come to there."
+_MEAN = "Last, the mean over the datasets that a setting was run on and changed something."
 _SEEDS = (
     "Accuracy of {name} with these settings minus that with its defaults and the same seeds on "
     "one split, in percentage points, ± the standard error of the mean."
@@ -124,17 +125,20 @@ def _with_means(table: Table) -> Table:
     """Add what a setting is worth over all datasets, where there are several."""
     if len(table.headings) < 3:
         return table
+    same = any(cell.text == "same" for row in table.rows for cell in row)
     return replace(
         table,
         headings=(*table.headings, "mean"),
         rows=tuple((*row, _mean(row[1:])) for row in table.rows),
-        notes=(*table.notes, _MEAN),
+        notes=(*table.notes, *([_SAME] if same else []), _MEAN),
     )
 
 
 def _mean(cells: Sequence[TableCell]) -> TableCell:
     """Average differences over datasets, whose errors have nothing to do with each other."""
-    compared = [cell.comparison for cell in cells if cell.comparison]
+    compared = [c.comparison for c in cells if c.comparison and not c.comparison.is_same]
+    if not compared:
+        return TableCell("same")
     mean = mean_and_std([each.difference for each in compared])[0]
     error = math.hypot(*(each.error for each in compared)) / len(compared)
     n = len(compared)
@@ -182,8 +186,9 @@ def _value(value: Any) -> str:
 
 
 def _difference(group: Group, compared: Comparison) -> TableCell:
+    told = _with_error(compared.difference, compared.error)
     return TableCell(
-        _with_error(compared.difference, compared.error),
+        "same" if compared.is_same else told,
         _n_runs(group, compared.n),
         method=group.method,
         dataset=group.dataset,

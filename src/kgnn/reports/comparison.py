@@ -48,6 +48,8 @@ class Comparison:
     p, holm_p : float
         Two-sided, of the corrected paired t-test; alone, and after Holm's correction for all the
         methods that were compared. nan where the splits do not allow a test.
+    is_same : bool
+        Whether the answers were the same on all splits, as far as the records tell.
     """
 
     method: str
@@ -58,6 +60,7 @@ class Comparison:
     error: float = math.nan
     p: float = math.nan
     holm_p: float = math.nan
+    is_same: bool = False
 
     @property
     def verdict(self) -> str:
@@ -112,7 +115,11 @@ def _compare_pair(ours: Group, theirs: Group) -> Comparison:
         if len(pairs) >= _FEWEST_SPLITS:
             p = corrected_paired_t_test(differences, n_train, n_test)
     error = std * math.sqrt(1 / len(pairs) + overlap) if len(pairs) > 1 else math.nan
-    return Comparison(ours.method, theirs.method, ours.dataset, len(pairs), mean, error, p)
+    is_same = all(
+        a.result.get(name) == b.result.get(name) for a, b in pairs for name in ("accuracy", "brier")
+    )
+    names = ours.method, theirs.method, ours.dataset
+    return Comparison(*names, len(pairs), mean, error, p, is_same=is_same)
 
 
 def _common(ours: Group, theirs: Group) -> list[tuple[Record, Record]]:

@@ -141,10 +141,11 @@ def rounds_figure(results: Results, *, protocol: str = "fair", labels: float = 0
                 dataset_title(dataset), series, x_title="round", y_title="%"
             )
     caption = (
-        "Means over splits. Agreement: unlabeled graphs to which both networks give the same "
-        "class. Precision: annotations of the round that are right, which only the evaluation "
-        "knows. VAL: accuracy on VAL of the graph neural network p, of the kernel-based memory "
-        "network q, and of both together. Round 0 is before any annotation."
+        "Means over splits; one that ended before a round counts with its last. Agreement: "
+        "unlabeled graphs to which both networks give the same class. Precision: annotations of "
+        "the round that are right, which only the evaluation knows. VAL: accuracy on VAL of the "
+        "graph neural network p, of the kernel-based memory network q, and of both together. "
+        "Round 0 is before any annotation."
     )
     return Figure("rounds", "The course of co-training", caption, panels)
 
@@ -210,7 +211,10 @@ def _round_series(group: Group) -> list[Series]:
     for key, name, kind in _ROUND_SERIES:
         points = []
         for number in range(n_rounds):
-            values = [_told(course[number], key) for course in courses if number < len(course)]
+            # Splits that have ended keep their last values: those that go on are the better ones.
+            values = [
+                _told(course[min(number, len(course) - 1)], key) for course in courses if course
+            ]
             there = [value for value in values if value is not None]
             if there:
                 mean = mean_and_std(there)[0]

@@ -33,7 +33,7 @@ class _Size(TypedDict):
 
 _LARGE, _SMALL = _Size(width=460.0, height=360.0), _Size(width=220.0, height=180.0)
 _STEPS = 4  # shades of evidence
-_WIDTH, _LEFT, _FULL = 340.0, 84.0, 140.0  # of bars
+_WIDTH, _LEFT, _FULL = 340.0, 100.0, 124.0  # of bars
 _MOST_CLASSES = 8
 _PER_NAME = 8.0  # width of a drawing for each node, so that names fit into nodes
 _LONGEST_NAME = 2  # letters that fit into a node

@@ -225,16 +225,20 @@ def _ranks(
     if REFERENCE not in ranks or len(ranks) < 2:
         return []
     own = ranks[REFERENCE]
-    better = sorted((rank, method) for method, rank in ranks.items() if rank < own)
+    others = sorted((rank, method) for method, rank in ranks.items() if method != REFERENCE)
+    level = [method_title(method) for rank, method in others if math.isclose(rank, own)]
+    better = [rank for rank, _ in others if rank < own and not math.isclose(rank, own)]
+    rest = [each for each in others if not math.isclose(each[0], own)]
     place = "the best" if not better else f"number {len(better) + 1}"
-    rest = sorted((rank, method) for method, rank in ranks.items() if method != REFERENCE)
+    tied = f", level with {_shortened(level)}" if level else ""
     word = "next" if not better else "the best"
+    other = f"; {word} is {method_title(rest[0][1])} with {rest[0][0]:.1f}" if rest else ""
     p = ranking.friedman.p
     friedman = "" if math.isnan(p) else f"; p of the Friedman test: {p_value(p)}"
     return [
         f"{among} average rank over {_datasets(ranking.datasets)} is {own:.1f}, {place} of "
-        f"{len(ranks)}; {word} is {method_title(rest[0][1])} with {rest[0][0]:.1f}. Ranks that "
-        f"differ by less than {ranking.critical_difference:.1f} cannot be told apart "
+        f"{len(ranks)}{tied}{other}. Ranks that differ by less than "
+        f"{ranking.critical_difference:.1f} cannot be told apart "
         f"(Nemenyi, α = {ALPHA:g}{friedman})."
     ]
 
