@@ -243,7 +243,7 @@ def test_a_full_disk_leaves_the_old_model(kgnn, files):
     done = in_a_process("", *_FIT, *quick, preexec_fn=limit_files(4096))
     assert done.returncode == 1
     assert "Nothing can be written to model" in done.stderr  # before fitting
-    late = "import kgnn.cli.fit as fit\nfit.require_writable = lambda path: None"
+    late = "import kgnn.cli.fit as fit\nfit.require_writable = lambda *paths: None"
     done = in_a_process(late, *_FIT, *quick, preexec_fn=limit_files(4096))
     assert done.returncode == 1
     assert "the model cannot be written to" in done.stderr
