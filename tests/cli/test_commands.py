@@ -169,6 +169,23 @@ def test_a_command_that_knows_nothing_of_ctrl_c_says_that_it_was_stopped(graphs_
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "stopped")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_told_in_a_line():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kgnn", "methods", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_same_command_gives_the_same_numbers(graphs_file):
     command = ("run", "gnn-sup", graphs_file, "--splits", "1", "--set", "epochs=2", "--json")
     first, second = (json_of(kgnn(*command)) for _ in range(2))

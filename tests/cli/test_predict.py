@@ -124,6 +124,7 @@ def test_graphs_without_the_node_labels_of_training_are_told_what_they_lack(kgnn
         (("ldp", "new.jsonl", "--address", "auto"), 2, "are for --engine ray"),
         (("ldp", "new.jsonl", "-o", "new.jsonl/out.csv"), 1, "Nothing can be written to"),
         (("ldp", "new.jsonl", "-o", "new.jsonl"), 2, "new.jsonl would be written over"),
+        (("ldp", "new.jsonl", "-o", "ldp/model.safetensors"), 2, "would be written over"),
     ],
 )
 def test_misuse_is_one_line(kgnn, here, arguments, code, message):

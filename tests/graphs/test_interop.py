@@ -172,7 +172,16 @@ class TestPyg:
         assert from_pyg([data(y=1)], targets=["a"])[0].target == "a"
 
     def test_a_graph_of_edges_alone_has_the_nodes_that_they_name(self):
-        assert from_pyg([Data(edge_index=torch.tensor([[0], [4]]))])[0].n_nodes == 5
+        assert from_pyg([Data(edge_index=torch.tensor([[0, 4], [4, 0]]))])[0].n_nodes == 5
+
+    def test_edges_in_one_direction_alone_are_read_as_undirected_with_one_warning(self):
+        both_ways = torch.tensor([[0, 1, 1], [1, 0, 0]])
+        graphs = [Data(edge_index=pairs, num_nodes=2) for pairs in (both_ways, both_ways[:, :1])]
+        with pytest.warns(KgnnWarning, match="1 of 2 graphs have edges in one direct") as warned:
+            dataset = from_pyg(graphs)
+        assert len(warned) == 1
+        assert warned[0].filename == __file__
+        assert dataset.edge_counts.tolist() == [1, 1]
 
     def test_a_graph_without_edges_is_a_graph(self):
         assert from_pyg([Data(x=torch.ones(3, 1))])[0].n_edges == 0
@@ -181,7 +190,7 @@ class TestPyg:
         ("graph", "message"),
         [
             (data(y=torch.tensor([1, 0])), r"data_list\[0\]: y must be the one class"),
-            (Data(edge_index=torch.tensor([[0], [5]]), num_nodes=2), "edge 0 names node 5"),
+            (Data(edge_index=torch.tensor([[0, 5], [5, 0]]), num_nodes=2), "edge 0 names node 5"),
             (Data(edge_index=torch.zeros(2, 1), num_nodes=2), "edge_index must be integers"),
             (Data(edge_index=torch.zeros(3, 1).long(), num_nodes=2), r"shape \(2, n\)"),
             (data(x=torch.full((2, 1), torch.nan)), "node attributes must be finite"),

@@ -28,13 +28,13 @@ def explain(
     """Explain what MODEL says of one graph of DATASET: what speaks for it, what it is like."""
     if output is not None and output.is_dir():
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
-    if output is not None:
-        require_writable(output, model, dataset)
     options = reading_options(dataset, read)
     from kgnn.cli.finding import find_graph
     from kgnn.graphs.loading import load
-    from kgnn.methods.model_file import open_model
+    from kgnn.methods.model_file import file_of, open_model
 
+    if output is not None:
+        require_writable(output, file_of(model), dataset)
     with progress_bars():
         found = find_graph(load(dataset, **options), graph)
         explanation = open_model(model).explain(found, neighbors=number)

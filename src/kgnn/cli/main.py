@@ -8,7 +8,7 @@ import warnings
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 from typer.core import TyperGroup
 
 from kgnn import __version__
@@ -115,5 +115,5 @@ def _show_warning(message: Any, *_: Any, **__: Any) -> None:
 
 
 def _say(color: str, what: str, message: Any) -> None:
-    told = f"[bold {color}]{what}:[/] {escape(str(message))}"
-    err().print(told, markup=True, highlight=False, soft_wrap=True)
+    told = Text.assemble((f"{what}:", f"bold {color}"), f" {message}")
+    err().print(told, highlight=False, soft_wrap=True)

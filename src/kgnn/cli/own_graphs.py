@@ -120,7 +120,7 @@ def require_writable(path: Path, *inputs: str | Path | None) -> None:
     for each in inputs:
         if each is not None and path.resolve() == Path(each).resolve():
             raise ParameterError(
-                f"{path} would be written over, which the command also needs; name another file."
+                f"{path} would be written over, but this command reads it; name another file."
             )
     if path.exists() and not path.is_file() and not path.is_dir():
         return  # a device

@@ -50,8 +50,6 @@ def predict(
     """Predict the classes of the graphs in DATA, which may be larger than memory."""
     _require_engine(engine, workers, address)
     jobs = [Job(each, tuple(reading_options(each, read).items())) for each in data]
-    if output != "-":
-        require_writable(Path(output), model, *data)
     with progress_bars() as bars:
         waiting = bars.add_task("opening the model", total=None)
         from kgnn.evaluation.answers import columns
@@ -59,6 +57,8 @@ def predict(
         from kgnn.threads import limit_threads
 
         file = str(file_of(model).resolve())
+        if output != "-":
+            require_writable(Path(output), file, *data)
         opened = _opened(file)
         _require_promise(opened, sets)
         asked = Asked(file, sets, as_json, len(data) > 1, skip_bad)

@@ -41,6 +41,8 @@ def from_pyg(
 ) -> GraphDataset:
     """Pack PyG ``Data`` objects into a dataset; the module says what becomes of their tensors.
 
+    Directed graphs are read as undirected ones, with a warning.
+
     Parameters
     ----------
     data_list : iterable of torch_geometric.data.Data
@@ -59,13 +61,15 @@ def from_pyg(
     require_length(names, len(graphs), "graph_names")
     node_labels, node_attributes = _node_data(graphs)
     edge_labels, edge_weights = _edge_data(graphs)
+    pairs = [_pairs(f"data_list[{row}]", data) for row, data in enumerate(graphs)]
+    _warn_of_directions(pairs)
     collector = GraphCollector()
     for row, data in enumerate(graphs):
         place = f"data_list[{row}]"
         collector.add(
             place,
             _n_nodes(data),
-            _pairs(place, data),
+            pairs[row],
             node_labels=node_labels[row],
             node_attributes=node_attributes[row],
             edge_labels=edge_labels[row],
@@ -182,6 +186,21 @@ def _pairs(place: str, data: Any) -> Table:
             f"{place}: edge_index must be integers of shape (2, n), got {edges.dtype} {edges.shape}"
         )
     return edges.T
+
+
+def _warn_of_directions(pairs: list[Table]) -> None:
+    if n_directed := sum(_has_one_way_arcs(each) for each in pairs):
+        warnings.warn(
+            f"{n_directed} of {len(pairs)} graphs have edges in one direction alone; they are read "
+            "as undirected ones.",
+            KgnnWarning,
+            stacklevel=3,
+        )
+
+
+def _has_one_way_arcs(pairs: Table) -> bool:
+    there, back = np.unique(pairs, axis=0), np.unique(pairs[:, ::-1], axis=0)
+    return not np.array_equal(there, back)
 
 
 def _target(place: str, data: Any) -> Hashable | None:
