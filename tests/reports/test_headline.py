@@ -1,4 +1,6 @@
+import numpy as np
 import pytest
+from scipy import stats
 
 from kgnn.reports.comparison import rank_methods
 from kgnn.reports.headline import about_parts, headline, headline_table
@@ -114,9 +116,20 @@ def test_the_short_table_has_a_row_for_each_dataset():
     made = results({"DD": {"sp": 75, "kgnn": 70}, "own": {"sp": 60, "kgnn": 70}})
     table = headline_table(made, ["sp", "kgnn"], ["DD", "own"])
     assert [row[0].text for row in table.rows] == ["DD", "own"]
-    assert [row[2].text for row in table.rows] == ["70.5 ± 0.6", ""]
-    assert [row[3].text.split(",")[0] for row in table.rows] == ["SP", "KGNN"]
+    assert [row[3].text for row in table.rows] == ["70.5 ± 0.6", ""]
+    assert [row[4].text.split(",")[0] for row in table.rows] == ["SP", "KGNN"]
     assert [row[1].is_best for row in table.rows] == [False, True]
+
+
+def test_the_short_table_has_the_interval_of_the_mean():
+    made = results({"DD": {"sp": 75, "kgnn": 70}})
+    values = made.find("kgnn", "DD").values("accuracy")
+    low, high = stats.t.interval(0.95, 4, loc=np.mean(values), scale=stats.sem(values))
+    assert (
+        headline_table(made, ["sp", "kgnn"], ["DD"]).rows[0][2].text == f"{low:.1f} to {high:.1f}"
+    )
+    single = results({"DD": {"sp": 75, "kgnn": 70}}, seeds=range(1))
+    assert headline_table(single, ["sp", "kgnn"], ["DD"]).rows[0][2].text == ""
 
 
 def test_a_dataset_without_some_methods_gives_no_places():

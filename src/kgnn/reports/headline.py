@@ -142,16 +142,26 @@ def headline_table(
         )
         paper = TableCell(mean_with_std(*printed, n=5) if printed else "")
         first = TableCell(f"{names}, {_accuracy(each.first[0])}")
-        rows.append((TableCell(dataset_title(each.dataset)), own, paper, first))
+        rows.append(
+            (TableCell(dataset_title(each.dataset)), own, _interval(each.own), paper, first)
+        )
     return Table(
         f"{_NAME} and the best method",
-        ("dataset", _NAME, f"{_NAME} in the paper", f"best of {n_methods}"),
+        ("dataset", _NAME, "95 % interval", f"{_NAME} in the paper", f"best of {n_methods}"),
         tuple(rows),
         (
-            "Accuracy on TEST in percent: mean ± standard deviation over splits.",
+            "Accuracy on TEST in percent: mean ± standard deviation over splits; the interval is "
+            f"of {_NAME}'s mean.",
             *([f"The own parts of {_NAME} are not among the {n_methods}."] if has_parts else []),
         ),
     )
+
+
+def _interval(group: Group) -> TableCell:
+    if len(group.records) < 2:
+        return TableCell("")
+    low, high = group.mean - group.interval, group.mean + group.interval
+    return TableCell(f"{low:.1f} to {high:.1f}")
 
 
 def _accuracy(group: Group) -> str:
