@@ -70,6 +70,13 @@ def test_a_dataset_that_has_changed_is_not_taken_for_the_one_asked_for():
     assert "has other graphs here" in run_cell(replace(cell, fingerprint="a3")).reason
 
 
+def test_a_worker_with_another_revision_of_the_method_does_not_answer_for_it():
+    cell, *_ = cells_of("majority")
+    record = run_cell(replace(cell, revision=cell.revision + 1))
+    assert record.outcome == "failed"
+    assert "install the same version of kgnn on all machines" in record.reason
+
+
 def test_local_processes_survive_what_cells_do_to_them(tmp_path):
     store = Store(tmp_path)
     cells = cells_of("dying", "hungry", "majority", rule=[

@@ -118,6 +118,14 @@ def test_what_is_listed_twice_is_one_cell():
     assert {cell.dataset for cell in grid.cells({"IMDB-BINARY": "a3"})} == {"IMDB-BINARY"}
 
 
+def test_a_dataset_may_have_any_of_its_names_anywhere_in_a_grid():
+    rule = {"datasets": ["IMDB-B"], "set": {"hops": 2}}
+    values = {"datasets": ["IMDB-B"], "splits-of": {"imdb-binary": 2}, "rule": [rule]}
+    grid = Grid.of("g", {**VALUES, "methods": ["kgnn"], **values})
+    found = list(grid.cells({"IMDB-BINARY": "a3"}))
+    assert [(cell.seed, cell.parameters) for cell in found] == [(0, {"hops": 2}), (1, {"hops": 2})]
+
+
 def test_rules_set_parameters_of_their_cells_and_the_sweep_wins():
     found = cells(
         methods=["kgnn", "memnn-sup"],

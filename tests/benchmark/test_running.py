@@ -88,6 +88,34 @@ def test_the_longest_cells_run_first(tmp_path):
     assert [cell.method for cell in informed.ran] == ["kgnn", "kgnn", "wl", "wl"]
 
 
+def test_records_of_a_dataset_under_another_name_tell_how_long_it_takes(tmp_path):
+    store, seen = Store(tmp_path), []
+    store.put(done(Cell("other/large", "large", "wl", seed=0), 5.0))
+    cells = [Cell("large", "large", "wl", seed=seed) for seed in range(3)]
+    run_missing(cells, store, Engine(), SIZES, lambda now: seen.append(now.seconds_left))
+    assert seen[0] == 10.0
+
+
+def test_the_time_left_counts_on_as_many_cells_at_once_as_before(tmp_path):
+    def two_at_once(cells, started):
+        waiting, running = list(cells), []
+        while waiting or running:
+            while waiting and len(running) < 2:
+                running.append(waiting.pop(0))
+                started(running[-1])
+            yield done(running.pop(0))
+
+    seen = []
+    run_missing(
+        CELLS[:4],
+        Store(tmp_path),
+        two_at_once,
+        {"small": 1.0},
+        lambda now: seen.append((len(now.finished), now.seconds_left)),
+    )
+    assert [left for n, left in seen if n == 1] == [1.5, 1.5]
+
+
 def test_progress_tells_of_every_change(tmp_path):
     seen = []
     run_missing(

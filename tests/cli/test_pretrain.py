@@ -52,6 +52,13 @@ def test_an_encoder_is_written_and_can_be_used(graphs_file, tmp_path):
     assert (model.predict_proba(graphs) == here.predict_proba(graphs)).all()
 
 
+def test_settings_of_the_training_that_comes_later_are_refused(graphs_file, tmp_path):
+    done = run("graphcl", graphs_file, "-o", tmp_path / "encoder", "--set", "epochs=2")
+    assert done.exit_code == 1
+    assert "use pretrain_epochs=" in str(done.exception)
+    assert not (tmp_path / "encoder").exists()
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_that_pre_trains_writes_an_encoder_and_takes_it(name, graphs_file, tmp_path):
     done = run(name, graphs_file, "-o", tmp_path / "encoder", *FAST)

@@ -200,6 +200,28 @@ def test_one_split_is_not_reported_as_certain(kgnn, files):
     assert json.loads(kgnn(*SIMULATE, "--json").out)["gain_error"] >= 0
 
 
+def test_the_next_command_reads_as_this_one_did(kgnn, files):
+    table = ["mol,cls\n", *(f"{row},{GRAPHS[row].target}\n" for row in range(12))]
+    Path("labels.csv").write_text("".join(table))
+    columns = ("--id-column", "mol", "--label-column", "cls")
+    given = ("--labels", "labels.csv", *columns)
+    done = kgnn("suggest", "model", "bare.jsonl", *given, "-n", "4", "-o", "more.csv")
+    command = f"kgnn fit bare.jsonl --labels labels.csv --labels more.csv {' '.join(columns)} -o"
+    assert command in done.err
+    again = fit_again(kgnn, "--labels", "more.csv", *given, data="bare.jsonl")
+    assert (again.code, "12 graphs are labeled" in again.err) == (0, True), again.err
+
+
+def test_the_next_command_takes_targets_from_the_same_column(kgnn, files):
+    lines = [f"m{row},{'C' * (row + 1)},{'ab'[row % 2] if row < 8 else ''}" for row in range(20)]
+    Path("mol.csv").write_text("\n".join(["name,smiles,kind", *lines, ""]))
+    read = ("--read", "target_column=kind")
+    fast = ("--method", "ldp", "--set", "trees=5")
+    assert kgnn("fit", "mol.csv", *read, *fast, "-o", "kind").code == 0
+    done = kgnn("suggest", "kind", "mol.csv", *read, "-n", "3", "-o", "more.csv")
+    assert f"kgnn fit mol.csv {' '.join(read)} --labels more.csv --keep-targets -o" in done.err
+
+
 def test_a_table_of_labels_is_not_written_over(kgnn, files):
     Path("labels.csv").write_text("id,label\n0,fan\n")
     done = kgnn("suggest", "model", "bare.jsonl", "--labels", "labels.csv", "-o", "./labels.csv")

@@ -51,7 +51,8 @@ def test_a_single_graph_of_a_class_leaves_nothing_to_hold_out():
         ([None, None], None, GraphDataError, "none of the 2 graphs has a label"),
         (["a", "a", None], None, GraphDataError, "all 2 labeled graphs are of one class, 'a'"),
         (MANY, 0.7, ParameterError, "from 0 to 0.5, got 0.7"),
-        (["a"] * 9 + ["b"], 0.2, ParameterError, "20% of 10 labels cannot be held out"),
+        (["a"] * 9 + ["b"], 0.2, ParameterError, "Class b has a single labeled graph"),
+        (["a", "b"] * 3, 0.1, ParameterError, "10% of 6 labels cannot be held out"),
         (["a", "b", "c"] * 3, 0.2, ParameterError, "use --validation 0"),
     ],
 )

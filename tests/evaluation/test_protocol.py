@@ -93,6 +93,23 @@ def test_a_method_sees_labels_of_the_labeled_and_of_val_only():
     assert (spy.task_.validation[1] == graphs.targets[split.validation]).all()
 
 
+@parameters
+class Positional(GraphClassifier):
+    """Names the classes in turn and never looks at a graph."""
+
+    def _fit(self, task):
+        self.n_classes_ = task.n_classes
+
+    def _predict_proba(self, graphs):
+        return np.eye(self.n_classes_)[np.arange(len(graphs)) % self.n_classes_]
+
+
+def test_places_of_test_graphs_say_nothing_of_their_classes():
+    graphs = planted_motifs(600, n_nodes=8)
+    results = list(evaluate_splits(lambda seed: Positional(random_state=seed), graphs, splits=5))
+    assert 35 < np.mean([result.accuracy for result in results]) < 65
+
+
 def test_results_are_percentages_of_the_right_graphs():
     graphs = planted_motifs(60, n_nodes=12)
     results = list(evaluate_splits(lambda seed: Spy(random_state=seed), graphs, splits=3, seed=5))

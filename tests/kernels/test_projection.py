@@ -23,5 +23,7 @@ def test_distances_of_coordinates_are_those_of_the_kernel():
 def test_a_single_graph_or_color_is_projected_all_the_same():
     for features in (sparse.csr_array(np.ones((1, 5))), sparse.csr_array(np.ones((5, 1)))):
         assert np.isfinite(Projection(4).fit(features).transform(features)).all()
+    alike = sparse.csr_array(np.ones((5, 3)))  # of which scikit-learn would warn
+    np.testing.assert_allclose(Projection(4).fit(alike).transform(alike), 0, atol=1e-5)
     empty = WeisfeilerLehman(0).fit_transform(pack("empty", [0, 0], [], []))
     assert Projection(4).fit(empty).transform(empty).shape[0] == 2

@@ -257,8 +257,18 @@ def test_validation_graphs_without_any_label_are_refused():
         GraphDataError, match=r"none of the 20 validation graphs .* give validation="
     ):
         WL(**FAST).fit(graphs[:20], validation=bare)
-    model = WL(**FAST).fit(graphs[:20], validation=(bare, [None] * 20))  # said so, so meant so
+    with pytest.warns(KgnnWarning, match="None of the 20 validation graphs has a label") as warned:
+        model = WL(**FAST).fit(graphs[:20], validation=(bare, [None] * 20))
     assert model.held_out_ is None
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", ["NaN", "N/A", "null"])
+def test_a_class_whose_name_says_that_there_is_none_is_warned_of(name):
+    labels = np.array(["a", "b", name] * 10)
+    with pytest.warns(KgnnWarning, match=f"A class is called '{name}'.* leave it empty") as warned:
+        WL(**FAST).fit(cycles_and_trees(30), labels)
+    assert warned[0].filename == __file__
 
 
 # What is promised
@@ -320,7 +330,12 @@ def test_sets_need_graphs_that_were_held_out():
 def test_one_label_of_a_class_is_too_few_to_cross_fit():
     graphs = planted_motifs(12)
     labels = [graphs.targets[0], graphs.targets[1], *[-1] * 10]
-    assert LDP(trees=5, cross_fit=5).fit(graphs, labels).held_out_ is None
+    with pytest.warns(KgnnWarning, match="a single labeled graph.* not calibrated") as warned:
+        model = LDP(trees=5, cross_fit=5).fit(graphs, labels)
+    assert model.held_out_ is None
+    assert warned[0].filename == __file__
+    with pytest.raises(ParameterError, match="at least two labeled graphs of each class"):
+        model.predict_sets(graphs)
 
 
 def test_a_model_knows_what_it_has_not_seen():

@@ -249,7 +249,7 @@ def test_more_labeled_graphs_give_more_coordinates():
     [
         (GNNSelf, {"hops": 7, "coarse": (), "predict_with": "gnn"}),
         (MemNNSup, {"layers": 2, "learning_rate": 0.1, "candidates": 1}),
-        (EnsembleSelf, {"candidates": 1}),
+        (EnsembleSelf, {"candidates": 1, "memory_labels": False, "memory_learning_rate": 0.1}),
         (KGNNSep, {"candidates": 1}),
     ],
 )

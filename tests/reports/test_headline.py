@@ -34,6 +34,11 @@ def test_where_kgnn_is_first_is_said():
     assert sentences[0] == "KGNN is first of 3 methods on 1 of 2 datasets: DD."
 
 
+def test_who_is_level_with_kgnn_is_said():
+    sentences = told({"DD": {"wl": 70.04, "sp": 60, "kgnn": 70.0}})
+    assert sentences[0] == "KGNN is first of 3 methods on 1 of 1 dataset (level with WL on DD)."
+
+
 def test_a_method_above_is_named_with_both_numbers():
     means = {"PROTEINS": {"wl": 65, "sp": 73.3, "kgnn": 73.2}}
     assert "On PROTEINS, SP is above it (73.3 against 73.2), not significantly." in told(means)
@@ -67,7 +72,7 @@ def test_the_interval_tells_who_is_near():
     near = {"PROTEINS": {"sp": 73.9, "kgnn": 73.2}}
     sentence = (
         "On PROTEINS the first is within the 95 % interval of its mean (Student's t over splits, "
-        "not corrected for their overlap)."
+        "with the correction of Nadeau & Bengio for their overlap)."
     )
     assert sentence in told(near)
     assert sentence not in told(near, spread=0.1)
@@ -124,7 +129,8 @@ def test_the_short_table_has_a_row_for_each_dataset():
 def test_the_short_table_has_the_interval_of_the_mean():
     made = results({"DD": {"sp": 75, "kgnn": 70}})
     values = made.find("kgnn", "DD").values("accuracy")
-    low, high = stats.t.interval(0.95, 4, loc=np.mean(values), scale=stats.sem(values))
+    error = np.std(values, ddof=1) * (1 / 5 + 222 / 669) ** 0.5
+    low, high = stats.t.interval(0.95, 4, loc=np.mean(values), scale=error)
     assert (
         headline_table(made, ["sp", "kgnn"], ["DD"]).rows[0][2].text == f"{low:.1f} to {high:.1f}"
     )

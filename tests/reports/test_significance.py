@@ -53,19 +53,19 @@ def test_the_corrected_test_is_that_of_a_worked_example():
     # mean 2, variance 1, 1/3 + 2/7 = 13/21; for two degrees of freedom p = 1 - t / √(t² + 2).
     t = 2 / math.sqrt(13 / 21)
     expected = 1 - t / math.sqrt(t * t + 2)
-    assert corrected_paired_t_test([1, 2, 3], n_train=70, n_test=20) == pytest.approx(expected)
+    assert corrected_paired_t_test([1, 2, 3], overlap=20 / 70) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_corrected_test_is_its_formula(seed):
     differences = np.random.default_rng(seed).normal(0.5, 2, 4 + seed)
     expected = slow_corrected_p(differences.tolist(), 669, 222)
-    assert corrected_paired_t_test(differences, 669, 222) == pytest.approx(expected, abs=1e-7)
+    assert corrected_paired_t_test(differences, 222 / 669) == pytest.approx(expected, abs=1e-7)
 
 
 def test_without_test_graphs_the_correction_vanishes():
     differences = [1.0, 0.5, -0.2, 2.0]
-    assert corrected_paired_t_test(differences, 100, 0) == pytest.approx(
+    assert corrected_paired_t_test(differences, 0) == pytest.approx(
         stats.ttest_1samp(differences, 0).pvalue
     )
 
@@ -78,23 +78,36 @@ def test_the_correction_keeps_its_level_on_overlapping_splits():
         # For each graph: only the second method is right, both or none, only the first.
         gain = rng.choice([-100.0, 0.0, 100.0], 1000, p=[0.1, 0.8, 0.1])
         splits = [gain[rng.permutation(1000)[:200]].mean() for _ in range(10)]
-        corrected.append(corrected_paired_t_test(splits, 600, 200))
-        plain.append(corrected_paired_t_test(splits, 600, 0))
+        corrected.append(corrected_paired_t_test(splits, 200 / 600))
+        plain.append(corrected_paired_t_test(splits, 0))
     assert np.mean(np.array(corrected) < 0.05) < 0.08
     assert np.mean(np.array(plain) < 0.05) > 0.15
 
 
-@pytest.mark.parametrize(
-    ("differences", "expected"),
-    [([0.0] * 4, 1.0), ([0.1 + 0.2 - 0.3, 0.0], 1.0), ([1.5] * 3, 0.0), ([-0.1, 0.2 - 0.3], 0.0)],
-)
-def test_identical_differences_have_the_limit_as_p(differences, expected):
-    assert corrected_paired_t_test(differences, 70, 20) == expected
+@pytest.mark.parametrize("differences", [[0.0] * 4, [0.1 + 0.2 - 0.3, 0.0]])
+def test_no_difference_at_all_is_chance(differences):
+    assert corrected_paired_t_test(differences, 20 / 70) == 1.0
+
+
+@pytest.mark.parametrize("differences", [[1.5] * 3, [-0.1, 0.2 - 0.3]])
+def test_differences_without_any_spread_have_no_p(differences):
+    assert math.isnan(corrected_paired_t_test(differences, 20 / 70))
+
+
+def test_few_splits_of_a_small_test_set_seldom_find_what_is_not_there():
+    """Fifteen methods as good as the reference, 38 test graphs, three splits."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        gains = rng.choice([-100.0, 0.0, 100.0], (15, 3, 38), p=[0.06, 0.88, 0.06])
+        p_values = [corrected_paired_t_test(each.mean(axis=1), 38 / 112) for each in gains]
+        found.append(any(p < 0.05 for p in holm(p_values)))
+    assert np.mean(found) < 0.05
 
 
 @pytest.mark.parametrize("differences", [[], [1.0]])
 def test_fewer_than_two_splits_have_no_p(differences):
-    assert math.isnan(corrected_paired_t_test(differences, 70, 20))
+    assert math.isnan(corrected_paired_t_test(differences, 20 / 70))
 
 
 def test_holm_is_that_of_a_worked_example():

@@ -71,7 +71,7 @@ def test_small_passes_give_the_same_predictions(monkeypatch):
         network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
         whole = network.logits(network.prepare(GRAPHS))
         monkeypatch.setattr(graph_network, "_NODES_PER_PASS", 30)
-        monkeypatch.setattr(kernel_network, "_ATTENTION_PER_PASS", 50)
+        monkeypatch.setattr(kernel_network, "ATTENTION_PER_PASS", 50)
         np.testing.assert_allclose(network.logits(network.prepare(GRAPHS)), whole, atol=1e-5)
 
 
@@ -134,8 +134,8 @@ def test_while_training_no_graph_is_reminded_of_itself(monkeypatch, bound):
     gnn, memory = both_networks()
     joint = JointNetwork(gnn, memory, lambda p, q: EnsembleNetwork(p, q, 2, 8, 0.0))
     if bound is not None:
-        monkeypatch.setattr(kernel_network, "_ATTENTION_PER_PASS", bound)
-        monkeypatch.setattr(joint_module, "_ATTENTION_PER_PASS", bound)
+        monkeypatch.setattr(kernel_network, "ATTENTION_PER_PASS", bound)
+        monkeypatch.setattr(joint_module, "ATTENTION_PER_PASS", bound)
     taught = np.arange(8)
     for network in (memory, joint):
         fitted = network.fit(Examples(taught, one_hot(GRAPHS.targets, 2)), None, seed=0)

@@ -22,7 +22,7 @@ from kgnn.errors import GraphDataError
 from kgnn.graphs.cache import cache_folder
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
-from kgnn.methods.registry import make
+from kgnn.methods.registry import entries, make
 
 if TYPE_CHECKING:
     from kgnn.methods.base import GraphClassifier
@@ -65,6 +65,12 @@ def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dic
     from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
     from kgnn.threads import limit_threads
 
+    revision = entries()[cell.method].revision
+    if revision != cell.revision:
+        raise RuntimeError(
+            f"'{cell.method}' has revision {revision} here and {cell.revision} where the benchmark "
+            "was started; install the same version of kgnn on all machines"
+        )
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in cell.parameters.items()}
     method = make(cell.method, **{"random_state": cell.seed, **settings})
     folder = cache_folder() / "counts"

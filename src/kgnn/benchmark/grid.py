@@ -105,6 +105,10 @@ class Grid:
             for key, value in values.items()
         }
         as_fields["datasets"] = tuple(map(_catalog_name, as_fields["datasets"]))
+        as_fields["splits_of"] = {
+            _catalog_name(dataset): n for dataset, n in values.get("splits-of", {}).items()
+        }
+        as_fields["rules"] = tuple(map(_with_catalog_names, as_fields.get("rules", ())))
         grid = cls(name, **as_fields)
         grid._require_names(source)
         return grid
@@ -249,6 +253,12 @@ def _find(source: str) -> Path:
         if (folder / f"{source}.toml").is_file():
             return folder / f"{source}.toml"
     raise UnknownNameError.of("grid", source, grid_names())
+
+
+def _with_catalog_names(rule: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "datasets" not in rule:
+        return rule
+    return {**rule, "datasets": [_catalog_name(each) for each in rule["datasets"]]}
 
 
 def _catalog_name(dataset: str) -> str:

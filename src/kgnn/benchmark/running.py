@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.engines import Engine
@@ -27,6 +27,8 @@ class Progress:
     finished : list of Record
         By this run, whatever became of them.
     estimates : Estimates
+    at_once : int
+        How many cells have run beside each other.
     """
 
     cells: Sequence[Cell]
@@ -35,6 +37,7 @@ class Progress:
     estimates: Estimates
     running: list[Cell] = field(default_factory=list)
     finished: list[Record] = field(default_factory=list)
+    at_once: int = 1
 
     @property
     def failed(self) -> list[Record]:
@@ -43,11 +46,11 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Guess the time that is left, as many cells at a time as now; None if nothing is known."""
+        """Guess the time that is left, with as many cells at once; None if nothing is known."""
         if self.estimates.is_blind:
             return None
         work = sum(map(self.estimates, [*self.waiting, *self.running]))
-        return work / max(1, len(self.running))
+        return work / self.at_once
 
 
 def run_missing(
@@ -69,7 +72,12 @@ def run_missing(
     watch : callable
         Told of each change.
     """
-    records = [record for cell in cells if (record := store.get(cell)) and record.is_finished]
+    # A record may have the dataset under another name; estimates go by those of the grid.
+    records = [
+        replace(record, cell=cell)
+        for cell in cells
+        if (record := store.get(cell)) and record.is_finished
+    ]
     estimates = Estimates(sizes, records)
     finished = {record.cell.key for record in records}
     missing = [cell for cell in cells if cell.key not in finished]
@@ -81,6 +89,7 @@ def run_missing(
         if cell in progress.waiting:  # else it is tried again
             progress.waiting.remove(cell)
             progress.running.append(cell)
+            progress.at_once = max(progress.at_once, len(progress.running))
         watch(progress)
 
     watch(progress)

@@ -13,7 +13,15 @@ from kgnn.cli.show import err, out, print_json, progress_bars
 from kgnn.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kgnn.methods.pretrained import CanPretrain
+
+_OF_PRETRAINING = {
+    "epochs": "pretrain_epochs",
+    "batch_size": "pretrain_batch_size",
+    "learning_rate": "pretrain_learning_rate",
+}
 
 
 def pretrain(
@@ -36,6 +44,7 @@ def pretrain(
 
     cls = _pretraining_class(method)
     chosen = parse(cls, settings or [])
+    _require_useful(method, chosen)
     options = reading_options(dataset, read)
     with progress_bars():
         from kgnn.graphs.loading import load
@@ -62,6 +71,16 @@ def pretrain(
         print_json(summary)
     else:
         _tell(summary)
+
+
+def _require_useful(method: str, chosen: Iterable[str]) -> None:
+    """Refuse what is only for the training with labels that comes later."""
+    for name in chosen:
+        if name in _OF_PRETRAINING:
+            raise ParameterError(
+                f"The '{name}' parameter of {method} is for training with labels and does nothing "
+                f"here; use {_OF_PRETRAINING[name]}=… instead."
+            )
 
 
 def _tell(summary: dict[str, Any]) -> None:

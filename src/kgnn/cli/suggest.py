@@ -102,7 +102,8 @@ def suggest(
         options = reading_options(data, read)
         require_labels_file(LabelsFile(labels, id_column, label_column))
         given = LabelsFile(labels, id_column, label_column, True, keeps_targets=True)
-        _suggest(model, data, given, options, number, output, as_json)
+        again = [word for each in read or [] for word in ("--read", each)]
+        _suggest(model, data, given, options, again, number, output, as_json)
 
 
 def _require_useful(context: typer.Context, useless: Mapping[str, str]) -> None:
@@ -129,6 +130,7 @@ def _suggest(
     data: str,
     given: LabelsFile,
     options: dict[str, str],
+    reading: list[str],
     number: int,
     output: Path | None,
     as_json: bool,
@@ -150,7 +152,7 @@ def _suggest(
         everything = {"dataset": graphs.name, "suggestions": listed}
         _write(output, dict.fromkeys([*columns, *_WHY]), rows, everything)
         if rows and output.suffix.lower() == ".csv":
-            _tell_next(data, given.paths or [], output)
+            _tell_next([data, *reading], given, output)
     if as_json:
         print_json({"dataset": graphs.name, "suggestions": listed})
     elif not found:
@@ -165,9 +167,13 @@ def _to_fill_in(columns: list[str], suggestion: Suggestion) -> dict[str, Any]:
     return {columns[0]: suggestion.name, columns[1]: "", **why}
 
 
-def _tell_next(data: str, known: list[Path], output: Path) -> None:
-    files = [word for path in [*known, output] for word in ("--labels", str(path))]
-    command = shlex.join(["kgnn", "fit", data, *files, *([] if known else ["--keep-targets"])])
+def _tell_next(source: list[str], given: LabelsFile, output: Path) -> None:
+    """Say how to fit with the new labels; what was read in a special way must be so again."""
+    words = [word for path in [*(given.paths or []), output] for word in ("--labels", str(path))]
+    columns = {"--id-column": given.id_column, "--label-column": given.label_column}
+    words += [word for option, name in columns.items() if name for word in (option, name)]
+    words += [] if given.paths else ["--keep-targets"]
+    command = shlex.join(["kgnn", "fit", *source, *words])
     err().print(
         f"Fill in its column of labels, then: {command} -o MODEL",
         highlight=False,

@@ -105,7 +105,13 @@ def _holding_out(
 ) -> LabelUse:
     labeled = np.flatnonzero([label is not None for label in labels])
     n, n_held = len(labeled), round(share * len(labeled))
-    if min(counts.values()) < 2 or not len(counts) <= n_held <= n - len(counts):
+    if min(counts.values()) < 2:
+        alone = min(counts, key=lambda name: counts[name])
+        raise ParameterError(
+            f"Class {alone} has a single labeled graph, so that none can be held out. Label "
+            "another one, or use --validation 0, which learns from all and calibrates nothing."
+        )
+    if not len(counts) <= n_held <= n - len(counts):
         raise ParameterError(
             f"{share:.0%} of {n} labels cannot be held out with graphs of all {len(counts)} "
             "classes on both sides; use --validation 0 for cross-fitting."

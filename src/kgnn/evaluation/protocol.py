@@ -16,6 +16,7 @@ from kgnn.evaluation.twins import has_twin
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.insight.conformal import label_sets, threshold
 from kgnn.methods.base import UNLABELED, GraphClassifier
+from kgnn.seeds import generator
 from kgnn.training.cotraining import CoTraining
 
 # A seed to a method that has not been fitted.
@@ -116,12 +117,14 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
     method.fit(hidden[rows], labels, validation=(hidden[split.validation], validation_labels))
     if method.interrupted_:
         raise KeyboardInterrupt  # half a fit is no result
-    proba = method.predict_proba(hidden[split.test])
+    # A stratified split has the classes in turn: in that order, places would give classes away.
+    test = generator(split.seed, "order of TEST").permutation(split.test)
+    proba = method.predict_proba(hidden[test])
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
     proba = _for_all_classes(proba, method.classes_, dataset.n_classes)
-    truth = dataset.targets[split.test]
+    truth = dataset.targets[test]
     right = proba.argmax(axis=1) == truth
-    alone = ~has_twin(dataset, split.test, np.concatenate([rows, split.validation]))
+    alone = ~has_twin(dataset, test, np.concatenate([rows, split.validation]))
     return SplitResult(
         seed=split.seed,
         accuracy=100 * float(right.mean()),
@@ -135,7 +138,7 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
         labeled=len(split.labeled),
         unlabeled=len(split.unlabeled),
         validation=len(split.validation),
-        test=len(split.test),
+        test=len(test),
         seconds=round(seconds, 3),
         cpu_seconds=round(cpu_seconds, 3),
         rounds=_rounds(method, dataset.targets[rows]),

@@ -11,6 +11,8 @@ from sklearn.decomposition import TruncatedSVD
 
 from kgnn.seeds import for_sklearn
 
+_ROUNDING = 1e-12  # of squares of 32-bit numbers
+
 
 class Projection:
     """The leading singular vectors of the features of all training graphs, labeled or not.
@@ -45,13 +47,15 @@ class Projection:
         if n_kept < 2:
             self.basis = np.ones((features.shape[1], 1), dtype=np.float32)
         else:
-            svd = TruncatedSVD(n_kept, random_state=for_sklearn(self.seed)).fit(features)
+            with np.errstate(invalid="ignore", divide="ignore"):  # graphs that are all alike
+                svd = TruncatedSVD(n_kept, random_state=for_sklearn(self.seed)).fit(features)
             self.basis = svd.components_.T.astype(np.float32)
         self.center, self.factor = np.float32(0), 1.0
         coordinates = self.transform(features)
         self.center = coordinates.mean(axis=0)
         spread = float(((coordinates - self.center) ** 2).sum(axis=1).mean())
-        self.factor = float(np.sqrt(self.length / spread)) if spread > 0 else 1.0
+        is_rounding = spread <= _ROUNDING * float((coordinates**2).sum(axis=1).mean())
+        self.factor = 1.0 if is_rounding else float(np.sqrt(self.length / spread))
         return self
 
     def transform(self, features: sparse.csr_array) -> NDArray[np.float32]:

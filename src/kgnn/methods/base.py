@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 UNLABELED = -1
 _NODES_AT_ONCE = 1 << 19
+_NO_LABEL = ("nan", "na", "n/a", "<na>", "nat", "null", "none")  # as text, from files and numpy
 Graphs = GraphDataset | Sequence[Any]
 
 
@@ -77,7 +78,8 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     random_state : int
-        Seed of everything random in `fit`; the same seed gives the same model, bit for bit.
+        Seed of everything random in `fit`; the same seed gives the same model, bit for bit, on the
+        same kind of processor with the same versions.
     cross_fit : int
         Where there are no validation graphs, fit so many times more, each time without a part of
         the labels, to calibrate the probabilities and to know what `predict_sets` can promise. 0
@@ -156,6 +158,7 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     ) -> None:
         self.classes_ = np.unique(np.array(labels[known].tolist()))
         self.target_names_ = graphs.class_names
+        self._warn_of_names()
         task = Task(
             graphs=_hidden(graphs),
             targets=self._encode(labels),
@@ -177,6 +180,16 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
             )
         if task.n_classes > 1 and not self.interrupted_:
             self._calibrate_until_stopped(task)
+
+    def _warn_of_names(self) -> None:
+        odd = [name for name in map(str, self.classes_) if name.strip().lower() in _NO_LABEL]
+        if odd:
+            warnings.warn(
+                f"A class is called {odd[0]!r}. If that means that the label of a graph is not "
+                "known, leave it empty, or give None.",
+                KgnnWarning,
+                stacklevel=4,
+            )
 
     def _forget(self) -> None:
         """Drop what an earlier fit has set: not every fit sets all of it."""
@@ -327,16 +340,24 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         graphs = as_dataset(X)
         labels = self._labels_of(graphs, y)
         known = [label for label in labels if label is not None]
-        if y is None and not known:
+        if not known and y is None:
             raise GraphDataError(
                 f"none of the {len(graphs)} validation graphs has a target; "
                 "give validation=(graphs, labels)"
             )
+        if not known:
+            warnings.warn(
+                f"None of the {len(graphs)} validation graphs has a label, so that nothing can be "
+                "chosen or calibrated on them.",
+                KgnnWarning,
+                stacklevel=4,
+            )
+            return None
         targets = self._encode(labels)
         usable = np.flatnonzero(targets >= 0)
-        if len(usable) == 0 and known:
+        if len(usable) == 0:
             raise self._other_form("validation label", known[0])
-        return (_hidden(graphs[usable]), targets[usable]) if len(usable) else None
+        return _hidden(graphs[usable]), targets[usable]
 
     def _require_form(self, labels: Labels, what: str) -> None:
         """Refuse labels of which none can be a class, and warn if none is one."""

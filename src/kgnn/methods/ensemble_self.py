@@ -18,7 +18,7 @@ class EnsembleSelf(GNNSelf):
     """Self-training of one model on the vectors of p_θ and q_φ side by side.
 
     See `KGNN` for the parameters. As one model, both parts learn at ``learning_rate``, and one
-    classifier reads them both, so that ``memory_labels`` has no say.
+    classifier reads them both, so that ``memory_labels`` and ``memory_learning_rate`` have no say.
 
     References
     ----------
@@ -32,7 +32,7 @@ class EnsembleSelf(GNNSelf):
     (3, 2)
     """
 
-    idle_parameters = OF_BOTH
+    idle_parameters = OF_BOTH | {"memory_labels", "memory_learning_rate"}
 
     def _networks(self, task: Task) -> list[Network]:
         def build(gin: nn.Module, memory: nn.Module) -> EnsembleNetwork:

@@ -55,9 +55,10 @@ OF_BOTH = frozenset({"candidates", "predict_with"})
 class KGNN(Attending, NeuralClassifier):
     """The kernel-based graph neural network.
 
-    A GIN p_θ learns graph vectors; a memory network q_φ compares a graph with every labeled graph
-    by Weisfeiler-Lehman features. Both are trained on the labeled graphs, then in turn on the
-    unlabeled graphs that both are sure of and agree on. Predictions combine the two.
+    A GIN p_θ learns graph vectors; a memory network q_φ compares a graph with every labeled graph,
+    and later with annotated ones, by Weisfeiler-Lehman features. Both are trained on the labeled
+    graphs, then in turn on the unlabeled graphs that both are sure of and agree on. Predictions
+    combine the two.
 
     Parameters
     ----------

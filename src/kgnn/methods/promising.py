@@ -40,6 +40,13 @@ class Promising:
             self.held_out_ = HeldOut(self.predict_proba(graphs), targets)
         elif self.cross_fit > 1:
             self.held_out_ = cross_fitted(cast("GraphClassifier", self), task, self.cross_fit)
+            if self.held_out_ is None:
+                warnings.warn(
+                    "A class has a single labeled graph, so that no label can be held out: the "
+                    "probabilities are not calibrated, and there are no sets of labels.",
+                    KgnnWarning,
+                    stacklevel=5,
+                )
         if self.held_out_ is not None:
             scores = np.log(np.maximum(self.held_out_.proba, _TINY))
             self.sharpness_ = calibrate(scores, self.held_out_.targets).sharpness
@@ -76,8 +83,8 @@ class Promising:
         """Return the labels that graphs with such probabilities may have; see `predict_sets`."""
         if len(self.classes_) > 1 and self.held_out_ is None:
             raise ParameterError(
-                "Sets of labels need graphs that were held out of training: fit with validation=…, "
-                "or with cross_fit=5."
+                "Sets of labels need graphs that were held out of training: fit with validation "
+                "graphs, or with cross_fit=5 and at least two labeled graphs of each class."
             )
         least = 0.0
         if self.held_out_ is not None:

@@ -1,4 +1,4 @@
-"""The kernel-based network q_φ: a query graph is compared with every labeled graph in a memory.
+"""The kernel-based network q_φ: a query graph is compared with every graph in a memory.
 
 With feature vectors z of the query and z_i of the M graphs in memory, K hops and matrices B and
 A¹ … Aᴷ⁺¹ (Ju et al., WSDM 2022, Eqs. 10 to 12):
@@ -92,7 +92,7 @@ class RowEmbedding(nn.Module):
 
 
 class MemoryNetwork(nn.Module):
-    """Queries and a memory of labeled graphs to class logits.
+    """Queries and a memory of graphs, labeled or annotated, to class logits.
 
     Parameters
     ----------

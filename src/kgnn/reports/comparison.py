@@ -9,7 +9,7 @@ from functools import cached_property
 
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.reports.results import Group, Results, are_comparable, on_common_splits
+from kgnn.reports.results import Group, Results, are_comparable, on_common_splits, overlap
 from kgnn.reports.significance import (
     Friedman,
     average_ranks,
@@ -27,7 +27,7 @@ ASSUMPTION = (
     "The correction counts labeled and unlabeled graphs as training graphs, as every method is "
     "given both; with the labeled alone, fewer differences would be significant."
 )
-# Two differences that happen to be equal would look like certainty.
+# Two differences that happen to be nearly equal would look like certainty.
 _FEWEST_SPLITS = 3
 
 
@@ -102,19 +102,11 @@ def _compare_pair(ours: Group, theirs: Group) -> Comparison:
     pairs = _common(ours, theirs)
     differences = [a.result["accuracy"] - b.result["accuracy"] for a, b in pairs]
     mean, std = mean_and_std(differences)
-    p, overlap = math.nan, 0.0
+    shared = overlap(record for record, _ in pairs)
+    error = std * math.sqrt(1 / len(pairs) + shared) if len(pairs) > 1 else math.nan
     # The paper's protocol has one split for all seeds: a test would speak of the seeds alone.
-    if ours.protocol != "paper":
-        # Nadeau & Bengio take n_test / (n_train + n_test) for the correlation between splits.
-        # Training graphs here are labeled and unlabeled ones, which every method is given alike:
-        # then it is 0.25, near the 0.2 by which two test sets overlap. With the labeled alone it
-        # would be 0.67, though labeled sets of two splits overlap by a tenth only.
-        n_train = _mean(a.result["labeled"] + a.result["unlabeled"] for a, _ in pairs)
-        n_test = _mean(a.result["test"] for a, _ in pairs)
-        overlap = n_test / n_train
-        if len(pairs) >= _FEWEST_SPLITS:
-            p = corrected_paired_t_test(differences, n_train, n_test)
-    error = std * math.sqrt(1 / len(pairs) + overlap) if len(pairs) > 1 else math.nan
+    is_testable = len(pairs) >= _FEWEST_SPLITS and ours.protocol != "paper"
+    p = corrected_paired_t_test(differences, shared) if is_testable else math.nan
     is_same = all(
         a.result.get(name) == b.result.get(name) for a, b in pairs for name in ("accuracy", "brier")
     )
@@ -126,10 +118,6 @@ def _common(ours: Group, theirs: Group) -> list[tuple[Record, Record]]:
     """Return the records of both for each split that both have."""
     by_seed = {record.cell.seed: record for record in theirs.records}
     return [(r, by_seed[r.cell.seed]) for r in ours.records if r.cell.seed in by_seed]
-
-
-def _mean(values: Iterable[float]) -> float:
-    return mean_and_std(list(values))[0]
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,8 @@ def _caption(by_dataset: Mapping[str, Sequence[Sequence[Group]]]) -> str:
     drawn = {dataset: _all_of(curves) for dataset, curves in by_dataset.items()}
     shapes = {"whisker" if len(curves) > 1 else "band" for curves in by_dataset.values()}
     told = told_splits(drawn, "points of a dataset")
-    return f"The {' or '.join(sorted(shapes))} is the 95 % interval of the mean. {told}"
+    shape = " or ".join(sorted(shapes))
+    return f"The {shape} is the 95 % interval of the mean, corrected for overlapping splits. {told}"
 
 
 def _points(curve: Sequence[Group], x: Callable[[Group], float]) -> list[Point]:

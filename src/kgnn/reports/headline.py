@@ -174,7 +174,17 @@ def _first(found: list[Standing]) -> str:
     n_methods = max(len(each.groups) for each in found)
     if n_methods < 2:
         return f"{_NAME} is the only method with records."
-    return f"{_NAME} is first of {n_methods} methods on {len(names)} of {_datasets(found)}{where}."
+    level = [
+        f"level with {listed(others)} on {dataset_title(each.dataset)}"
+        for each in found
+        if each.is_first
+        and (others := [method_title(g.method) for g in each.first if g.method != REFERENCE])
+    ]
+    tied = f" ({'; '.join(level)})" if level else ""
+    return (
+        f"{_NAME} is first of {n_methods} methods on {len(names)} of {_datasets(found)}"
+        f"{where}{tied}."
+    )
 
 
 def _datasets(found: Sequence[object]) -> str:
@@ -217,7 +227,7 @@ def _near(found: list[Standing]) -> str:
         return ""
     return (
         f"On {listed(names)} the first is within the 95 % interval of its mean (Student's t over "
-        "splits, not corrected for their overlap)."
+        "splits, with the correction of Nadeau & Bengio for their overlap)."
     )
 
 

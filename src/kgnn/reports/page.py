@@ -116,7 +116,7 @@ def _missing(results: Results, details: Details) -> Markup:
     """Name the empty places of the tables, then every run without a result, with its reason."""
     table, lines = unfinished_table(results.unfinished), empty_places(results)
     if not table.rows:
-        return _list(lines or ["Nothing."])
+        return _list(lines or ["Nothing of these tables."])
     shown = _table(table, details)
     if len(table.rows) > _MOST_ROWS:
         told = f"{len(table.rows)} reasons why runs were declined or failed"
@@ -133,7 +133,7 @@ def _summary(records: Sequence[Record], results: Results) -> Markup:
     days = sorted(record.finished[:10] for record in records if record.finished)
     names = [dataset_title(dataset) for dataset in results.datasets]
     told = [
-        counted(len(records), "run"),
+        counted(sum(len(group.records) for group in results.groups), "run"),
         counted(len(results.methods), "method"),
         f"{counted(len(results.datasets), 'dataset')}: {listed(names)}",
         *([f"last run on {days[-1]}"] if days else []),

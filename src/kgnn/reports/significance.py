@@ -17,25 +17,26 @@ from kgnn.graphs.graph import Floats
 _EQUAL = 1e-9
 
 
-def corrected_paired_t_test(differences: ArrayLike, n_train: float, n_test: float) -> float:
+def corrected_paired_t_test(differences: ArrayLike, overlap: float) -> float:
     """Return the two-sided p of paired differences over random splits of the same data.
 
     Training and test sets of different splits overlap, so their results are not independent, and
     the plain t-test finds differences where there are none. The correction takes the variance of
-    the mean as 1 / n + n_test / n_train times that of a difference.
+    the mean as 1 / n + ``overlap`` times that of a difference.
 
     Parameters
     ----------
     differences : array of shape (n,)
         One for each split.
-    n_train, n_test : float
-        Numbers of graphs.
+    overlap : float
+        Number of test graphs by number of training graphs.
 
     Returns
     -------
     float
-        nan with fewer than two splits. Where all differences are the same, the limit: 1 if they
-        are 0, else 0.
+        nan with fewer than two splits, and where all differences are the same but not 0: on small
+        test sets that is no rare chance, and without any spread there is nothing to judge by. 1
+        where all are 0.
 
     References
     ----------
@@ -43,7 +44,7 @@ def corrected_paired_t_test(differences: ArrayLike, n_train: float, n_test: floa
 
     Examples
     --------
-    >>> round(corrected_paired_t_test([1.0, 2.0, 3.0], n_train=70, n_test=20), 3)
+    >>> round(corrected_paired_t_test([1.0, 2.0, 3.0], overlap=20 / 70), 3)
     0.126
     """
     values = np.asarray(differences, dtype=np.float64)
@@ -51,8 +52,8 @@ def corrected_paired_t_test(differences: ArrayLike, n_train: float, n_test: floa
     if n < 2:
         return math.nan
     if np.ptp(values) < _EQUAL:
-        return 1.0 if abs(values[0]) < _EQUAL else 0.0
-    variance = values.var(ddof=1) * (1 / n + n_test / n_train)
+        return 1.0 if abs(values[0]) < _EQUAL else math.nan
+    variance = values.var(ddof=1) * (1 / n + overlap)
     return float(2 * student_t.sf(abs(values.mean()) / math.sqrt(variance), n - 1))
 
 

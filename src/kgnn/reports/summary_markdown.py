@@ -16,6 +16,7 @@ _REPORTS = (
     "kgnn report results --format markdown -o docs/results.md",
     "kgnn report results -o page.html",
 )
+_LABELS = 0.1  # share of all graphs, in the tables of the paper
 
 
 def summary_markdown(results: Results, commands: str | None = None) -> str:
@@ -34,7 +35,7 @@ def summary_markdown(results: Results, commands: str | None = None) -> str:
         _headline(results),
         *map(_section, report_tables(results)),
         "## What is missing",
-        _bullets(what_is_missing(results)) or "Nothing.",
+        _bullets(what_is_missing(results)) or "Nothing of these tables.",
         "## How it was made",
         code(commands) if commands else "",
         _bullets(how_it_was_made(results)),
@@ -72,7 +73,19 @@ def _commands(results: Results) -> str:
     made = [
         f"kgnn bench {g} -o results" for g, table in grids.items() if has_most_of(results, table)
     ]
-    return "\n".join([*made, *_REPORTS]) if made else ""
+    return "\n".join([*made, *_other_grids(results), *_REPORTS]) if made else ""
+
+
+def _other_grids(results: Results) -> list[str]:
+    """Return the commands of what is there beside the paper's tables."""
+    settings = [set(group.parameters) for group in results.groups if group.parameters]
+    is_there = {
+        "fig-label-ratio": any(group.labels != _LABELS for group in results.groups),
+        "fig-dimensions": {"width"} in settings,
+        "fig-hops": {"hops"} in settings,
+        "choices": any(each not in ({"width"}, {"hops"}) for each in settings),
+    }
+    return [f"kgnn bench {grid} -o results" for grid, is_run in is_there.items() if is_run]
 
 
 def _bullets(sentences: Iterable[str]) -> str:

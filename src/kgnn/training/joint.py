@@ -13,11 +13,8 @@ from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.nn.batch import Batches
 from kgnn.nn.memory import Rows
 from kgnn.training.graph_network import GraphNetwork, passes
-from kgnn.training.kernel_network import KernelNetwork
+from kgnn.training.kernel_network import ATTENTION_PER_PASS, KernelNetwork
 from kgnn.training.networks import Examples, Fitted, Network
-
-# Bound of the attention weights of one pass without gradients: a memory may be large.
-_ATTENTION_PER_PASS = 1 << 24
 
 
 class Prepared(NamedTuple):
@@ -80,7 +77,7 @@ class JointNetwork(Network):
         self, module: nn.Module, prepared: Prepared, fitted: Fitted, own: Tensor | None = None
     ) -> Tensor:
         memory, targets = self.memory.part(fitted.memory), fitted.memory_targets
-        size = max(1, _ATTENTION_PER_PASS // max(1, len(memory)))
+        size = max(1, ATTENTION_PER_PASS // max(1, len(memory)))
         logits = []
         for of_few_nodes in passes(prepared.batches):
             for part in torch.from_numpy(np.ascontiguousarray(of_few_nodes)).split(size):

@@ -18,7 +18,7 @@ from kgnn.nn.memory import MemoryNetwork, Rows, SparseRows
 from kgnn.training.networks import Examples, Fitted, Network, Optimizing
 
 # Bound of the attention weights of one pass without gradients: a memory may be large.
-_ATTENTION_PER_PASS = 1 << 20
+ATTENTION_PER_PASS = 1 << 20
 _COMPARED = 1000  # labeled graphs, at most, with each other
 _SAME = 1e-6  # squared distance
 
@@ -95,7 +95,7 @@ class KernelNetwork(Network):
         self, module: nn.Module, prepared: Rows, fitted: Fitted, own: Tensor | None = None
     ) -> Tensor:
         memory, targets = self.part(fitted.memory), fitted.memory_targets
-        size = max(1, _ATTENTION_PER_PASS // max(1, len(memory)))
+        size = max(1, ATTENTION_PER_PASS // max(1, len(memory)))
         parts = torch.arange(len(prepared)).split(size)
         return torch.cat(
             [module(prepared[p], memory, targets, None if own is None else own[p]) for p in parts]

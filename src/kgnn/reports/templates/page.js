@@ -60,7 +60,7 @@
     const panel = make("div", close, title,
       terms({
         accuracy: fixed(group.mean, 2) + (several
-          ? ` ± ${fixed(group.std, 2)} over ${group.splits.length} runs; 95 % interval of the mean ± ${fixed(group.interval, 2)} (t over runs, not corrected for their overlap)` : ""),
+          ? ` ± ${fixed(group.std, 2)} over ${group.splits.length} runs; 95 % interval of the mean ± ${fixed(group.interval, 2)} (t over runs, corrected for the overlap of splits)` : ""),
         protocol: group.protocol,
         labels: `${(100 * group.labels).toLocaleString("en")} % of all graphs`,
         graphs: `${labeled} labeled, ${unlabeled} unlabeled, ${val} VAL, ${test} TEST`,
