@@ -181,7 +181,8 @@ def _caption(by_dataset: Mapping[str, Sequence[Sequence[Group]]]) -> str:
     shapes = {"whisker" if len(curves) > 1 else "band" for curves in by_dataset.values()}
     told = told_splits(drawn, "points of a dataset")
     shape = " or ".join(sorted(shapes))
-    return f"The {shape} is the 95 % interval of the mean, corrected for overlapping splits. {told}"
+    what = "one standard error of the mean to both sides, corrected for overlapping splits"
+    return f"The {shape} is {what}. {told}"
 
 
 def _points(curve: Sequence[Group], x: Callable[[Group], float]) -> list[Point]:
@@ -189,8 +190,8 @@ def _points(curve: Sequence[Group], x: Callable[[Group], float]) -> list[Point]:
         Point(
             float(x(group)),
             group.mean,
-            group.mean - group.interval,
-            group.mean + group.interval,
+            group.mean - group.error,
+            group.mean + group.error,
             f"{_name(group)}, {x(group):g}: "
             f"{mean_with_std(group.mean, group.std, len(group.records))} "
             f"over {counted(len(group.records), 'split')}",

@@ -73,16 +73,15 @@ class Group:
         return mean_and_std(self.values("accuracy"))[1]
 
     @cached_property
-    def interval(self) -> float:
-        """Half the width of the 95 % interval of the mean; 0 for a single split.
+    def error(self) -> float:
+        """Standard error of the mean over splits that overlap; see `overlap`."""
+        return self.std * math.sqrt(1 / len(self.records) + overlap(self.records))
 
-        Student's t, with the variance of a mean over splits that overlap; see `overlap`.
-        """
+    @cached_property
+    def interval(self) -> float:
+        """Half the width of the 95 % interval of the mean, by Student's t; 0 for a single split."""
         n = len(self.records)
-        if n < 2:
-            return 0.0
-        error = self.std * math.sqrt(1 / n + overlap(self.records))
-        return float(student_t.ppf((1 + _CONFIDENCE) / 2, n - 1) * error)
+        return float(student_t.ppf((1 + _CONFIDENCE) / 2, n - 1) * self.error) if n > 1 else 0.0
 
 
 def overlap(records: Iterable[Record]) -> float:
