@@ -213,6 +213,8 @@ def _require_promise(model: GraphClassifier, error: float | None) -> None:
     """Refuse sets of labels now, rather than after reading, where a model cannot promise any."""
     import numpy as np
 
+    if error is not None and not 0 < error < 1:
+        raise ParameterError(f"--sets is an error between 0 and 1, got {error}.")
     if error is not None:
         model.sets_of(np.ones((0, len(model.classes_))), error=error)
 
