@@ -58,7 +58,7 @@ def test_several_above_are_listed_best_first():
 def test_two_splits_are_not_called_a_test():
     means = {"PROTEINS": {"sp": 79, "kgnn": 73.2}}
     sentences = told(means, seeds=range(2))
-    assert "; there are too few splits for a test." in sentences[1]
+    assert "; these splits allow no test." in sentences[1]
     assert not any("comparisons" in sentence for sentence in sentences)
 
 
@@ -236,7 +236,7 @@ def test_parts_that_do_better_alone_are_named_with_the_difference():
         "KGNN-Sep; the best is MemNN-Sup with 1.0."
     )
     untested = about_parts(results(means, seeds=range(2)), parts, list(means))
-    assert untested[0].endswith("; there are too few splits for a test.")
+    assert untested[0].endswith("; these splits allow no test.")
     means["PROTEINS"]["memnn-sup"] = means["DD"]["memnn-sup"] = means["DD"]["kgnn-sep"] = 60.0
     said = about_parts(results(means), parts, list(means))
     assert said[0] == "None of its own parts is above it on 2 datasets."

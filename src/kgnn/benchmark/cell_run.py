@@ -65,14 +65,14 @@ def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dic
     from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
     from kgnn.threads import limit_threads
 
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in cell.parameters.items()}
+    method = make(cell.method, **{"random_state": cell.seed, **settings})
     revision = entries()[cell.method].revision
     if revision != cell.revision:
         raise RuntimeError(
             f"'{cell.method}' has revision {revision} here and {cell.revision} where the benchmark "
             "was started; install the same version of kgnn on all machines"
         )
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in cell.parameters.items()}
-    method = make(cell.method, **{"random_state": cell.seed, **settings})
     folder = cache_folder() / "counts"
     with (
         limit_threads(1),

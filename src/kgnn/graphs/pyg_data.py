@@ -189,7 +189,7 @@ def _pairs(place: str, data: Any) -> Table:
 
 
 def _warn_of_directions(pairs: list[Table]) -> None:
-    if n_directed := sum(_has_one_way_arcs(each) for each in pairs):
+    if n_directed := _count_directed(pairs):
         warnings.warn(
             f"{n_directed} of {len(pairs)} graphs have edges in one direction alone; they are read "
             "as undirected ones.",
@@ -198,9 +198,13 @@ def _warn_of_directions(pairs: list[Table]) -> None:
         )
 
 
-def _has_one_way_arcs(pairs: Table) -> bool:
-    there, back = np.unique(pairs, axis=0), np.unique(pairs[:, ::-1], axis=0)
-    return not np.array_equal(there, back)
+def _count_directed(pairs: list[Table]) -> int:
+    """Count the graphs with an arc that has no way back, all graphs at once."""
+    owner = np.repeat(np.arange(len(pairs)), [len(each) for each in pairs])
+    ends = np.concatenate(pairs).astype(np.int64)
+    shift = int(ends.max(initial=0)) + 1
+    there, back = ((owner * shift + a) * shift + b for a, b in (ends.T, ends.T[::-1]))
+    return len(np.unique(owner[~np.isin(there, back)]))
 
 
 def _target(place: str, data: Any) -> Hashable | None:

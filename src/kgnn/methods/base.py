@@ -22,7 +22,14 @@ from kgnn.insight.novelty import Familiar, Novelty
 from kgnn.insight.suggestion import Suggestion, next_to_label
 from kgnn.methods.explained import Explained
 from kgnn.methods.held_out import HeldOut
-from kgnn.methods.labels import Labels, given_labels, kind, own_labels, translated
+from kgnn.methods.labels import (
+    Labels,
+    given_labels,
+    kind,
+    own_labels,
+    translated,
+    warn_of_names,
+)
 from kgnn.methods.parameters import CountOrZero, check, parameters
 from kgnn.methods.promising import Promising
 from kgnn.progress import track
@@ -32,7 +39,6 @@ if TYPE_CHECKING:
 
 UNLABELED = -1
 _NODES_AT_ONCE = 1 << 19
-_NO_LABEL = ("nan", "na", "n/a", "<na>", "nat", "null", "none")  # as text, from files and numpy
 Graphs = GraphDataset | Sequence[Any]
 
 
@@ -158,7 +164,7 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     ) -> None:
         self.classes_ = np.unique(np.array(labels[known].tolist()))
         self.target_names_ = graphs.class_names
-        self._warn_of_names()
+        warn_of_names(self.classes_.tolist())
         task = Task(
             graphs=_hidden(graphs),
             targets=self._encode(labels),
@@ -180,16 +186,6 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
             )
         if task.n_classes > 1 and not self.interrupted_:
             self._calibrate_until_stopped(task)
-
-    def _warn_of_names(self) -> None:
-        odd = [name for name in map(str, self.classes_) if name.strip().lower() in _NO_LABEL]
-        if odd:
-            warnings.warn(
-                f"A class is called {odd[0]!r}. If that means that the label of a graph is not "
-                "known, leave it empty, or give None.",
-                KgnnWarning,
-                stacklevel=4,
-            )
 
     def _forget(self) -> None:
         """Drop what an earlier fit has set: not every fit sets all of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from numbers import Number
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgnn.errors import ParameterError
+from kgnn.errors import KgnnWarning, ParameterError
 from kgnn.graphs.excerpts import excerpt
 from kgnn.graphs.given_values import by_position, class_name, known_or_none
 from kgnn.graphs.graph import GraphDataset
 
 Labels = NDArray[np.object_]
+_MISSING = ("nan", "na", "n/a", "<na>", "nat", "null", "none")
 
 
 def given_labels(graphs: GraphDataset, y: Any) -> Labels:
@@ -69,6 +71,18 @@ def kind(label: Any) -> str:
         if isinstance(label, Number)
         else f"a {type(label).__name__}"
     )
+
+
+def warn_of_names(classes: Sequence[Any]) -> None:
+    """Warn of a class whose name says that a label is missing; numpy and files make text of it."""
+    odd = [name for name in map(str, classes) if name.strip().lower() in _MISSING]
+    if odd:
+        warnings.warn(
+            f"A class is called {odd[0]!r}. If that means that the label of a graph is not known, "
+            "leave it empty, or give None.",
+            KgnnWarning,
+            stacklevel=4,
+        )
 
 
 def _require_one_kind(labels: Labels) -> None:

@@ -16,7 +16,7 @@ from kgnn.reports.table_data import Table, TableCell
 
 _NAME = method_title(REFERENCE)
 _MOST_NAMES = 3
-_NO_TEST = "there are too few splits for a test"
+_NO_TEST = "these splits allow no test"
 
 
 def headline(
@@ -151,7 +151,7 @@ def headline_table(
         tuple(rows),
         (
             "Accuracy on TEST in percent: mean ± standard deviation over splits; the interval is "
-            f"of {_NAME}'s mean.",
+            f"of {_NAME}'s mean, corrected for overlapping splits.",
             *([f"The own parts of {_NAME} are not among the {n_methods}."] if has_parts else []),
         ),
     )
