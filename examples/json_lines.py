@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import kgnn
-from kgnn.graphs import jsonl
-from kgnn.graphs.toy import planted_motifs
+from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.graphs.readers import jsonl
 
 
 def main() -> None:

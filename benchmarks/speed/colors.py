@@ -3,8 +3,8 @@
     python benchmarks/speed/colors.py [DATASET ...] [-o build/speed-colors.json]
 
 Rows go through the network, entries are summed; both over three layers. *By graph* is what
-`kgnn.nn.quotients` does. *By batch* and *by dataset* is what it would be if the graphs of a random
-batch of 32, or all graphs, shared their colors.
+`kgnn.engine.fast.quotients` does. *By batch* and *by dataset* is what it would be if the graphs
+of a random batch of 32, or all graphs, shared their colors.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from peers import PAPER, save, show
 
+from kgnn.engine.fast.quotients import ColorBatches
+from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
-from kgnn.nn.node_features import NodeFeatures
-from kgnn.nn.quotients import ColorBatches
 
 LAYERS = 3
 

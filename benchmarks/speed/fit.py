@@ -20,18 +20,18 @@ from typing import Any
 import torch
 from peers import PAPER, save, show
 
+from kgnn.engine import graph_network, loop, networks
+from kgnn.engine.batch import GraphBatches
+from kgnn.engine.fast.quotients import ColorBatches
+from kgnn.engine.gin import GIN
+from kgnn.engine.memory import MemoryNetwork
 from kgnn.evaluation.protocol import evaluate_split, peak_mib
 from kgnn.evaluation.splits import make_split
 from kgnn.graphs.loading import load
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.methods.kgnn import KGNN
-from kgnn.nn.batch import GraphBatches
-from kgnn.nn.gin import GIN
-from kgnn.nn.memory import MemoryNetwork
-from kgnn.nn.quotients import ColorBatches
 from kgnn.threads import limit_threads
-from kgnn.training import graph_network, loop, networks
 
 # What is timed: an owner, the name of a function of it, and the stage that it belongs to.
 STAGES: list[tuple[Any, str, str]] = [

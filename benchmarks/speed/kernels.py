@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from peers import PAPER, cpu_seconds, grakel_graphs, save, show
 
+from kgnn.graphs.datasets.toy import random_graphs
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
-from kgnn.graphs.toy import random_graphs
 from kgnn.kernels.base import gram
 from kgnn.kernels.graphlets import Graphlets
 from kgnn.kernels.shortest_paths import ShortestPaths

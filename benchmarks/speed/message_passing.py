@@ -21,16 +21,16 @@ import torch
 from peers import PAPER, cpu_seconds, save, show
 from torch import Tensor, nn
 
+from kgnn.engine.fast.flat import Adam, Flat
+from kgnn.engine.fast.quotients import batches_of
+from kgnn.engine.gin import GIN
+from kgnn.engine.graph_network import passes
+from kgnn.engine.loop import batches
+from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
 from kgnn.graphs.pyg_data import to_pyg
-from kgnn.nn.gin import GIN
-from kgnn.nn.node_features import NodeFeatures
-from kgnn.nn.quotients import batches_of
 from kgnn.threads import limit_threads
-from kgnn.training.flat import Adam, Flat
-from kgnn.training.graph_network import passes
-from kgnn.training.loop import batches
 
 WIDTH, LAYERS, BATCH = 64, 3, 32
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from peers import cpu_seconds, save, show
 
+from kgnn.graphs.datasets.toy import random_graphs
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.toy import random_graphs
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.methods.kgnn import KGNN
 from kgnn.threads import limit_threads

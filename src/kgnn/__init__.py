@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgnn.errors import KgnnError, KgnnWarning
+    from kgnn.estimator.model_file import open_model
+    from kgnn.estimator.registry import make
     from kgnn.graphs.graph import Graph, GraphDataset
     from kgnn.graphs.interop import from_networkx, from_pyg, to_networkx, to_pyg
     from kgnn.graphs.loading import load
-    from kgnn.graphs.smiles import from_smiles
+    from kgnn.graphs.readers.smiles import from_smiles
     from kgnn.kernels.graphlets import Graphlets
     from kgnn.kernels.optimal_assignment import OptimalAssignment
     from kgnn.kernels.shortest_paths import ShortestPaths
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
     from kgnn.methods.gnn_sup import GNNSup
     from kgnn.methods.kgnn import KGNN
-    from kgnn.methods.model_file import open_model
-    from kgnn.methods.registry import make
     from kgnn.methods.wl import WL
 
 __version__ = "0.1.0"
@@ -39,11 +39,11 @@ _PUBLIC = {
     "WeisfeilerLehman": "kgnn.kernels.weisfeiler_lehman",
     "from_networkx": "kgnn.graphs.interop",
     "from_pyg": "kgnn.graphs.interop",
-    "from_smiles": "kgnn.graphs.smiles",
+    "from_smiles": "kgnn.graphs.readers.smiles",
     "load": "kgnn.graphs.loading",
-    "make": "kgnn.methods.registry",
+    "make": "kgnn.estimator.registry",
     "most_similar": "kgnn.kernels.similarity",
-    "open_model": "kgnn.methods.model_file",
+    "open_model": "kgnn.estimator.model_file",
     "to_networkx": "kgnn.graphs.interop",
     "to_pyg": "kgnn.graphs.interop",
 }

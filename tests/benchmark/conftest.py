@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from kgnn.errors import GraphDataError
-from kgnn.methods.base import GraphClassifier
-from kgnn.methods.parameters import parameters
+from kgnn.estimator.classifier import GraphClassifier
+from kgnn.estimator.parameters import parameters
 
 
 @parameters

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from kgnn.benchmark.cell import Cell
-from kgnn.methods.parameters import parse
+from kgnn.estimator.parameters import parse
 from kgnn.methods.wl import WL
 
 CELL = Cell("PROTEINS", "a3", "wl", {"iterations": (1, 2), "counts": ("log",)}, seed=4)

@@ -6,7 +6,7 @@ import pytest
 
 from kgnn.benchmark.cell_run import run_cell
 from kgnn.benchmark.store import Store
-from kgnn.methods.registry import entries
+from kgnn.estimator.registry import entries
 
 _RESULTS = Path(__file__).parents[2] / "results"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kgnn.graphs import jsonl
-from kgnn.graphs.toy import cycles_and_trees
+from kgnn.graphs.datasets.toy import cycles_and_trees
+from kgnn.graphs.readers import jsonl
 
 
 def kgnn(*arguments, **environment):

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from kgnn.estimator.model_file import open_model
 from kgnn.evaluation.twins import has_twin
-from kgnn.graphs import jsonl
-from kgnn.graphs.streaming import named
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.readers import jsonl
+from kgnn.graphs.readers.streaming import named
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
-from kgnn.methods.model_file import open_model
 from tests.cli.calling import kgnn
 
 __all__ = ["kgnn"]

@@ -6,11 +6,11 @@ from typer.testing import CliRunner
 from kgnn.cli.finding import find_graph
 from kgnn.cli.main import app
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
-from kgnn.graphs import jsonl
+from kgnn.estimator.explanation import Explanation
+from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.graphs.loading import load
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import planted_motifs
-from kgnn.insight.explanation import Explanation
+from kgnn.graphs.readers import jsonl
 from kgnn.methods.wl import WL
 
 
@@ -60,7 +60,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_computed(
     files, tmp_path, monkeypatch
 ):
     (tmp_path / "occupied").write_text("")
-    monkeypatch.setattr("kgnn.methods.model_file.open_model", lambda _: pytest.fail("was opened"))
+    monkeypatch.setattr("kgnn.estimator.model_file.open_model", lambda _: pytest.fail("was opened"))
     with pytest.raises(KgnnError, match=r"Nothing can be written to .*occupied/page.html"):
         run(*files, "--id", "21", "-o", str(tmp_path / "occupied" / "page.html"))
 

@@ -16,8 +16,8 @@ import pytest
 
 import kgnn as package
 from kgnn.errors import KgnnWarning
-from kgnn.graphs import jsonl
-from kgnn.graphs.toy import cycles_and_trees
+from kgnn.graphs.datasets.toy import cycles_and_trees
+from kgnn.graphs.readers import jsonl
 from tests.cli.calling import kgnn
 
 __all__ = ["kgnn"]
@@ -255,11 +255,11 @@ def test_a_full_disk_leaves_the_old_model(kgnn, files):
 _STOP = "import os, signal\nstop = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
 # Once the first round has ended, there is something to keep.
 _IN_ROUND_1 = _STOP + (
-    "import kgnn.training.cotraining as c\nending = c._ending\n"
+    "import kgnn.engine.cotraining as c\nending = c._ending\n"
     "def stopping(*a):\n    stop()\n    return ending(*a)\nc._ending = stopping\n"
 )
 _IN_CROSS_FITTING = _STOP + (
-    "import kgnn.methods.promising as b\ncross_fitted = b.cross_fitted\n"
+    "import kgnn.estimator.promising as b\ncross_fitted = b.cross_fitted\n"
     "def stopping(*a):\n    stop()\n    return cross_fitted(*a)\nb.cross_fitted = stopping\n"
 )
 _AT_ONCE = _STOP + "from kgnn.methods.wl import WL\nWL._fit = lambda *_: stop()\n"

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import kgnn as package
-from kgnn.graphs import jsonl
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.readers import jsonl
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
 from kgnn.methods.wl import WL

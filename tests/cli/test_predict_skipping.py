@@ -9,8 +9,8 @@ import sys
 import networkx as nx
 import pytest
 
-from kgnn.graphs import jsonl, smiles, streaming
-from kgnn.graphs.toy import cycles_and_trees
+from kgnn.graphs.datasets.toy import cycles_and_trees
+from kgnn.graphs.readers import jsonl, smiles, streaming
 from kgnn.methods.ldp import LDP
 from tests.cli.calling import kgnn
 
@@ -154,7 +154,7 @@ def test_many_bad_lines_take_no_memory(here):
     code = (
         "import resource, sys\n"
         "from kgnn.graphs.refusal import Skipped\n"
-        "from kgnn.graphs.streaming import stream\n"
+        "from kgnn.graphs.readers.streaming import stream\n"
         "first = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "skipped = Skipped()\n"
         "n = sum(len(run) for run in stream(sys.argv[1], refuse=skipped))\n"

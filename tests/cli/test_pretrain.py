@@ -6,12 +6,12 @@ from typer.testing import CliRunner
 
 from kgnn.cli.pretrain import pretrain
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
-from kgnn.graphs import jsonl
-from kgnn.graphs.toy import cycles_and_trees
-from kgnn.methods import registry
+from kgnn.estimator import registry
+from kgnn.estimator.encoder_files import open_encoder
+from kgnn.estimator.parameters import fields_of
+from kgnn.graphs.datasets.toy import cycles_and_trees
+from kgnn.graphs.readers import jsonl
 from kgnn.methods.graphcl import GraphCL
-from kgnn.methods.parameters import fields_of
-from kgnn.nn.encoder_files import open_encoder
 
 METHODS = {"asgn": "ASGN", "graphcl": "GraphCL", "infograph": "InfoGraph", "joao": "JOAO"}
 FAST = ("--set", "pretrain_epochs=2", "--set", "width=8")

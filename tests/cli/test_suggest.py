@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgnn.graphs import jsonl
-from kgnn.graphs.toy import planted_motifs
+from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.graphs.readers import jsonl
 from kgnn.methods.ldp import LDP
 from tests.cli.calling import kgnn
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import kgnn.methods
-from kgnn.methods.base import GraphClassifier
-from kgnn.methods.parameters import fields_of
-from kgnn.methods.registry import entries, method_class
+from kgnn.estimator.classifier import GraphClassifier
+from kgnn.estimator.parameters import fields_of
+from kgnn.estimator.registry import entries, method_class
 from kgnn.testing import CHECKS, check_method
 
 # Not methods themselves: the contract, its parameters, the families, the list.

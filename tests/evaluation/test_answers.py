@@ -7,7 +7,7 @@ import pytest
 
 from kgnn.errors import ParameterError
 from kgnn.evaluation.answers import answers, columns
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.wl import WL
 

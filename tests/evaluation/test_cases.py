@@ -5,7 +5,7 @@ from kgnn.errors import ParameterError
 from kgnn.evaluation.cases import find_cases
 from kgnn.evaluation.protocol import evaluate_split
 from kgnn.evaluation.splits import make_split
-from kgnn.graphs.toy import planted_motifs
+from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.gnn_sup import GNNSup
 from kgnn.methods.kgnn import KGNN
 

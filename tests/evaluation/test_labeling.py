@@ -3,7 +3,7 @@ import pytest
 
 from kgnn.errors import GraphDataError, ParameterError
 from kgnn.evaluation.labeling import RANDOM, SUGGESTED, Fit, Labeling, simulate_labeling
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.ldp import LDP
 from kgnn.progress import listening
 

@@ -10,8 +10,8 @@ from kgnn.evaluation.model_facts import (
     held_out_quality,
     rounds_of,
 )
-from kgnn.graphs.streaming import named
-from kgnn.graphs.toy import planted_motifs
+from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.graphs.readers.streaming import named
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
 

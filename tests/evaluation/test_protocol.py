@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kgnn.estimator.classifier import GraphClassifier
+from kgnn.estimator.parameters import fields_of, parameters
+from kgnn.estimator.registry import entries, make, method_class
 from kgnn.evaluation.protocol import Evaluation, evaluate_split, evaluate_splits
 from kgnn.evaluation.splits import make_split
-from kgnn.graphs.toy import planted_motifs
-from kgnn.methods.base import GraphClassifier
-from kgnn.methods.parameters import fields_of, parameters
-from kgnn.methods.registry import entries, make, method_class
+from kgnn.graphs.datasets.toy import planted_motifs
 
 FAST = {
     "iterations": 1,

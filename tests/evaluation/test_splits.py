@@ -5,9 +5,9 @@ import pytest
 
 from kgnn.errors import GraphDataError, ParameterError
 from kgnn.evaluation.splits import Split, make_split
+from kgnn.graphs.datasets.toy import cycles_and_trees, random_graphs
 from kgnn.graphs.loading import load
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import cycles_and_trees, random_graphs
 
 PARTS = ("labeled", "unlabeled", "validation", "test")
 

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from kgnn.evaluation.twins import has_twin, looks
+from kgnn.graphs.datasets.toy import random_graphs
 from kgnn.graphs.interop import as_dataset
-from kgnn.graphs.toy import random_graphs
 
 
 def renumbered(graph, rng):

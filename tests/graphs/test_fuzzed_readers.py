@@ -20,14 +20,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgnn.errors import KgnnError
-from kgnn.graphs import store
+from kgnn.graphs.datasets import store
+from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.loading import load
+from kgnn.graphs.readers.streaming import named, stream
 from kgnn.graphs.refusal import Skipped
 from kgnn.graphs.soundness import require_sound
-from kgnn.graphs.streaming import named, stream
-from kgnn.graphs.toy import planted_motifs
 from tests.graphs import tu_files
 from tests.graphs.mutations import mutated, rewritten
 

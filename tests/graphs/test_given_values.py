@@ -11,11 +11,11 @@ import torch
 from torch_geometric.data import Data
 
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.graphs import jsonl
 from kgnn.graphs.given_values import by_position, is_unknown, known_or_none
 from kgnn.graphs.interop import from_networkx, from_pyg
-from kgnn.graphs.smiles import from_smiles
-from kgnn.graphs.tu import read as read_tu
+from kgnn.graphs.readers import jsonl
+from kgnn.graphs.readers.smiles import from_smiles
+from kgnn.graphs.readers.tu import read as read_tu
 from tests.graphs.like_pandas import NA, Series, Table
 
 SMILES = ["C", "CC", "CCC", "CCCC"]

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
 
 from kgnn.errors import GraphDataError
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.graph import Graph, GraphDataset, offsets_of, ranges
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
 from tests.graphs.strategies import datasets
 
 

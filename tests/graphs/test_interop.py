@@ -12,9 +12,9 @@ from hypothesis import given
 from torch_geometric.data import Batch, Data
 
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.interop import as_dataset, from_networkx, from_pyg, to_networkx, to_pyg
-from kgnn.graphs.smiles import from_smiles
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.readers.smiles import from_smiles
 from tests.graphs.strategies import datasets
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from kgnn.errors import GraphDataError
 from kgnn.graphs.joining import concatenate, recode
 from kgnn.graphs.packing import pack
-from kgnn.graphs.smiles import from_smiles
+from kgnn.graphs.readers.smiles import from_smiles
 from tests.graphs.strategies import datasets
 
 

@@ -9,10 +9,11 @@ import networkx as nx
 import pytest
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError, UnknownNameError
-from kgnn.graphs import jsonl, sources
-from kgnn.graphs.catalog import ENTRIES
+from kgnn.graphs.datasets import sources
+from kgnn.graphs.datasets.catalog import ENTRIES
+from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.loading import dataset_names, load
-from kgnn.graphs.toy import cycles_and_trees
+from kgnn.graphs.readers import jsonl
 from tests.graphs.tu_files import folder, zipped
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import planted_motifs, random_graphs
 from kgnn.kernels import coarse
 from kgnn.kernels.coarse import coarse_colors, neighbor_max, neighbor_mean
 from kgnn.kernels.colors import colors

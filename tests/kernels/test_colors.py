@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgnn.errors import GraphDataError, ParameterError
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.kernels import colors as colors_module
 from kgnn.kernels.colors import colors, mix, neighbor_sums
 from tests.reference.wl_dictionary import wl_gram
@@ -87,7 +87,8 @@ def test_colors_follow_label_names_not_their_numbering():
 
 def test_colors_are_the_same_in_another_process():
     code = (
-        "from kgnn.graphs.toy import planted_motifs; from kgnn.kernels.colors import colors; "
+        "from kgnn.graphs.datasets.toy import planted_motifs; "
+        "from kgnn.kernels.colors import colors; "
         "print([int(c.sum()) for c in colors(planted_motifs(5), 3)])"
     )
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

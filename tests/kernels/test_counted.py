@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kgnn.graphs.toy import random_graphs
+from kgnn.graphs.datasets.toy import random_graphs
 from kgnn.kernels.counted import SharedCounts
 from kgnn.kernels.graphlets import Graphlets
 from kgnn.kernels.optimal_assignment import OptimalAssignment

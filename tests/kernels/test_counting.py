@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kgnn.graphs.toy import planted_motifs
+from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.kernels import counting, numbering
 from kgnn.kernels.colors import colors
 from kgnn.kernels.counting import count_colors

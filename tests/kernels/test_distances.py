@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csgraph, csr_array
 
+from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import planted_motifs, random_graphs
 from kgnn.kernels import distances
 from kgnn.kernels.distances import levels, node_sets, pieces, set_sizes
 from tests.graphs.strategies import datasets

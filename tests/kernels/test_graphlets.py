@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from scipy import sparse
 
 from kgnn.errors import ParameterError
+from kgnn.graphs.datasets.toy import random_graphs
 from kgnn.graphs.interop import as_dataset
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.loading import load
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import random_graphs
 from kgnn.kernels.adjacency import Adjacency
 from kgnn.kernels.graphlet_counts import count_four, count_three, work_of_four
 from kgnn.kernels.graphlet_samples import distinct, sample_shares, sample_size

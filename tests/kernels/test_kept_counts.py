@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
-from kgnn.graphs.toy import random_graphs
+from kgnn.graphs.datasets.toy import random_graphs
 from kgnn.kernels.kept_counts import keeping_counts
 from kgnn.kernels.shortest_paths import ShortestPaths
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman

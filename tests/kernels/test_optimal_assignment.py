@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import planted_motifs, random_graphs
 from kgnn.kernels.base import gram
 from kgnn.kernels.colors import colors
 from kgnn.kernels.optimal_assignment import OptimalAssignment

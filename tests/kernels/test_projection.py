@@ -1,8 +1,8 @@
 import numpy as np
 from scipy import sparse
 
+from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import planted_motifs
 from kgnn.kernels.base import gram
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman

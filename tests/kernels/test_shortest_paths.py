@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from kgnn.errors import GraphDataError, ParameterError
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.loading import load
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.kernels import distances
 from kgnn.kernels.base import gram, normalize_gram
 from kgnn.kernels.shortest_paths import ShortestPaths
@@ -145,7 +145,7 @@ def test_the_name_of_a_label_counts_not_its_number():
 
 def test_hashes_are_the_same_in_another_process():
     code = (
-        "from kgnn.graphs.toy import planted_motifs\n"
+        "from kgnn.graphs.datasets.toy import planted_motifs\n"
         "from kgnn.kernels.shortest_paths import ShortestPaths\n"
         "print(ShortestPaths().fit(planted_motifs(5)).vocabulary_[0].tolist())"
     )

@@ -6,7 +6,7 @@ from sklearn.svm import LinearSVC
 
 from kgnn import Graphlets, OptimalAssignment, ShortestPaths, WeisfeilerLehman, most_similar
 from kgnn.errors import ParameterError, UnknownNameError
-from kgnn.graphs.toy import cycles_and_trees, random_graphs
+from kgnn.graphs.datasets.toy import cycles_and_trees, random_graphs
 from kgnn.kernels.base import gram, normalize_gram
 from kgnn.kernels.similarity import KERNELS, similarities
 

@@ -7,10 +7,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from kgnn.errors import GraphDataError, ParameterError
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.loading import load
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.kernels.base import gram, normalize_gram
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from tests.reference.wl_dictionary import wl_gram

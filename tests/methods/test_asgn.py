@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 import torch
 
-import kgnn.training.networks as networks
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
+import kgnn.engine.networks as networks
+from kgnn.engine.asgn import Teacher, Teaching
+from kgnn.engine.graph_network import GraphNetwork
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.encoder_files import save_encoder
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.methods.asgn import ASGN
-from kgnn.methods.base import Task
-from kgnn.nn.encoder_files import save_encoder
 from kgnn.testing import CHECKS
-from kgnn.training.asgn import Teacher, Teaching
-from kgnn.training.graph_network import GraphNetwork
 
 FAST = {"epochs": 3, "teacher_epochs": 2, "committee": 1}
 

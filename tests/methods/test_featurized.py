@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.estimator.machines import Machine
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.featurized import _folds, margins
-from kgnn.methods.machines import Machine
 from kgnn.methods.wl import WL
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from kgnn.graphs.toy import planted_motifs
-from kgnn.methods.base import Task
+from kgnn.engine.gin import GIN
+from kgnn.engine.infomax import InfoMax
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.encoder_files import save_encoder
+from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.entmin import EntMin
 from kgnn.methods.infograph import InfoGraph
-from kgnn.nn.encoder_files import save_encoder
-from kgnn.nn.gin import GIN
-from kgnn.nn.infomax import InfoMax
 from kgnn.seeds import seeded_torch
 from kgnn.testing import CHECKS
 

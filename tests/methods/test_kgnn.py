@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from kgnn.engine.cotraining import Plan, cotrain
+from kgnn.engine.kernel_network import KernelNetwork
 from kgnn.errors import KgnnWarning, ParameterError
 from kgnn.evaluation.splits import make_split
-from kgnn.graphs.toy import planted_motifs
+from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.ensemble_self import EnsembleSelf
 from kgnn.methods.gnn_self import GNNSelf
 from kgnn.methods.gnn_sup import GNNSup
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.kgnn_sep import KGNNSep
 from kgnn.methods.memnn_sup import MemNNSup
-from kgnn.training.cotraining import Plan, cotrain
-from kgnn.training.kernel_network import KernelNetwork
 
 FAST = {"epochs": 6, "width": 16}
 GRAPHS = planted_motifs(100, n_nodes=12)

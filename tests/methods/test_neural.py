@@ -1,9 +1,9 @@
 import numpy as np
 import torch
 
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs, random_graphs
+from kgnn.engine.batch import GraphBatches
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.methods.gnn_sup import GNNSup
-from kgnn.nn.batch import GraphBatches
 
 
 def test_different_seeds_give_different_networks():

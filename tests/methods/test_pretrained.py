@@ -2,22 +2,22 @@ import numpy as np
 import pytest
 import torch
 
+from kgnn.engine import loop, networks
+from kgnn.engine.batch import batch_of
+from kgnn.engine.gin import GIN
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.encoder_files import open_encoder, save_encoder
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods import graphcl
 from kgnn.methods.asgn import ASGN
-from kgnn.methods.base import Task
 from kgnn.methods.gnn_sup import GNNSup
 from kgnn.methods.graphcl import GraphCL
 from kgnn.methods.infograph import InfoGraph
 from kgnn.methods.joao import JOAO
 from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
-from kgnn.nn.batch import batch_of
-from kgnn.nn.encoder_files import open_encoder, save_encoder
-from kgnn.nn.gin import GIN
 from kgnn.progress import listening
 from kgnn.testing import CHECKS
-from kgnn.training import loop, networks
 
 GRAPHS = planted_motifs(60, n_nodes=12)
 TRAIN, NEW = GRAPHS[:40], GRAPHS[40:]

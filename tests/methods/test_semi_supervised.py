@@ -5,9 +5,11 @@ import pytest
 import torch
 from scipy.special import log_softmax, softmax
 
+from kgnn.engine.networks import Examples, one_hot
+from kgnn.engine.semi_supervised import Step
 from kgnn.errors import KgnnWarning
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
-from kgnn.methods.base import Task
+from kgnn.estimator.classifier import Task
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.entmin import EntMin
 from kgnn.methods.gnn_sup import GNNSup
 from kgnn.methods.infograph import InfoGraph
@@ -17,8 +19,6 @@ from kgnn.methods.pi_model import PiModel
 from kgnn.methods.vat import VAT
 from kgnn.progress import listening
 from kgnn.seeds import seeded_torch
-from kgnn.training.networks import Examples, one_hot
-from kgnn.training.semi_supervised import Step
 
 METHODS = [EntMin, PiModel, MeanTeacher, VAT, InfoGraph]
 TERMS = {

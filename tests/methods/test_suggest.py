@@ -4,12 +4,12 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from kgnn.errors import KgnnWarning
-from kgnn.graphs.toy import planted_motifs
-from kgnn.methods import base
+from kgnn.estimator import classifier as base
+from kgnn.estimator.model_file import open_model
+from kgnn.estimator.registry import entries
+from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
-from kgnn.methods.model_file import open_model
-from kgnn.methods.registry import entries
 from tests.contracts.test_methods import fast
 
 GRAPHS = planted_motifs(60, n_nodes=12)

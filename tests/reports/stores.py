@@ -10,7 +10,7 @@ import numpy as np
 
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import Record
-from kgnn.graphs.catalog import find, is_known
+from kgnn.graphs.datasets.catalog import find, is_known
 
 # Method, dataset and seed to an accuracy in percent.
 Accuracy = Callable[[str, str, int], float]

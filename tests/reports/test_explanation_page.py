@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kgnn.insight.evidence import Evidence, Substructure
-from kgnn.insight.explanation import Explanation, Sketch
-from kgnn.insight.neighbors import Neighbor
-from kgnn.insight.novelty import Novelty
+from kgnn.estimator.evidence import Evidence, Substructure
+from kgnn.estimator.explanation import Explanation, Sketch
+from kgnn.estimator.neighbors import Neighbor
+from kgnn.estimator.novelty import Novelty
 from kgnn.reports.explanation_page import explanation_page, shade
 
 _SKETCH = Sketch("g", 4, 3, (0, 1, 2, 3), ((0, 1), (1, 2), (2, 3)), ("a", "b", "a", "b"))

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from kgnn.estimator.explanation import Sketch
 from kgnn.evaluation.model_facts import ModelFacts, RoundFacts, ShownGraph
 from kgnn.evaluation.quality import Bin, quality
-from kgnn.insight.explanation import Sketch
 from kgnn.reports.document import Part, document
 from kgnn.reports.markup import element
 from kgnn.reports.model_page import confusion_table, model_page

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 import kgnn
-from kgnn.graphs.smiles import from_smiles
-from kgnn.insight.explanation import Sketch
+from kgnn.estimator.explanation import Sketch
+from kgnn.graphs.readers.smiles import from_smiles
 from kgnn.methods.wl import WL
 from kgnn.reports.explanation_page import explanation_page
 from kgnn.reports.molecule import MOLECULE_NOTE, draw_molecule

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from kgnn.graphs.catalog import ENTRIES
-from kgnn.methods.registry import entries
+from kgnn.estimator.registry import entries
+from kgnn.graphs.datasets.catalog import ENTRIES
 from kgnn.reports.paper import (
     DATASET_TITLES,
     METHOD_TITLES,

@@ -29,7 +29,7 @@ class Cell:
     seed : int
         Of the split and of the method.
     revision : int
-        Of the method; see `kgnn.methods.registry.Entry`.
+        Of the method; see `kgnn.estimator.registry.Entry`.
     cases : int
         How many graphs to keep that p gets wrong and q gets right.
     """

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import Record
 from kgnn.errors import GraphDataError
-from kgnn.graphs.cache import cache_folder
+from kgnn.estimator.registry import entries, make
+from kgnn.graphs.datasets.cache import cache_folder
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
-from kgnn.methods.registry import entries, make
 
 if TYPE_CHECKING:
-    from kgnn.methods.base import GraphClassifier
+    from kgnn.estimator.classifier import GraphClassifier
 
 _PACKAGES = ("kgnn", "numpy", "scipy", "scikit-learn", "torch", "gensim")
 _MIB = 1 << 20

@@ -34,10 +34,10 @@ from typing import Any
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.grid_keys import GridError, require_keys
 from kgnn.errors import ParameterError, UnknownNameError
+from kgnn.estimator.parameters import check
+from kgnn.estimator.registry import entries, make, method_class
 from kgnn.evaluation.splits import PROTOCOLS
-from kgnn.graphs.catalog import find, is_known
-from kgnn.methods.parameters import check
-from kgnn.methods.registry import entries, make, method_class
+from kgnn.graphs.datasets.catalog import find, is_known
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -61,10 +61,10 @@ def datasets(
 
 
 def _rows() -> list[_Row]:
-    from kgnn.graphs import python_functions
-    from kgnn.graphs.catalog import ENTRIES
+    from kgnn.graphs.datasets import python_functions
+    from kgnn.graphs.datasets.catalog import ENTRIES
+    from kgnn.graphs.datasets.sources import local_path, open_entry
     from kgnn.graphs.graph import GraphDataset
-    from kgnn.graphs.sources import local_path, open_entry
 
     def measured(dataset: GraphDataset, kind: str) -> _Row:
         return _Row(

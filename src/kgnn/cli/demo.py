@@ -14,9 +14,9 @@ from kgnn.cli.own_graphs import require_writable
 from kgnn.cli.show import out, print_json, progress_bars, table
 
 if TYPE_CHECKING:
+    from kgnn.estimator.classifier import GraphClassifier
     from kgnn.evaluation.splits import Split
     from kgnn.graphs.graph import Graph, GraphDataset
-    from kgnn.methods.base import GraphClassifier
 
 _METHODS = ("wl", "gnn-sup", "kgnn")
 _SHOWN = 10
@@ -35,12 +35,12 @@ def demo(
     folder = Path(tempfile.mkdtemp(prefix="kgnn-demo-")) if output is None else output
     with progress_bars() as bars:
         waiting = bars.add_task("building python-functions", total=2 + len(_METHODS))
+        from kgnn.estimator.model_file import file_of
+        from kgnn.estimator.registry import make
         from kgnn.evaluation.metrics import majority_share
         from kgnn.evaluation.protocol import evaluate_split
         from kgnn.evaluation.splits import make_split
         from kgnn.graphs.loading import load
-        from kgnn.methods.model_file import file_of
-        from kgnn.methods.registry import make
         from kgnn.threads import limit_threads
 
         file = file_of(folder)

@@ -23,9 +23,9 @@ from kgnn.cli.show import err, out, print_json, progress_bars, table
 from kgnn.errors import GraphDataError
 
 if TYPE_CHECKING:
+    from kgnn.estimator.classifier import GraphClassifier
     from kgnn.evaluation.quality import Quality
     from kgnn.graphs.graph import GraphDataset
-    from kgnn.methods.base import GraphClassifier
 
 
 def evaluate(
@@ -45,7 +45,7 @@ def evaluate(
     options = reading_options(data, read)
     with progress_bars() as bars:
         bars.add_task(f"evaluating on {data}", total=None)
-        from kgnn.methods.model_file import open_model
+        from kgnn.estimator.model_file import open_model
         from kgnn.threads import limit_threads
 
         opened = open_model(model)

@@ -30,8 +30,8 @@ def explain(
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
     options = reading_options(dataset, read)
     from kgnn.cli.finding import find_graph
+    from kgnn.estimator.model_file import file_of, open_model
     from kgnn.graphs.loading import load
-    from kgnn.methods.model_file import file_of, open_model
 
     if output is not None:
         require_writable(output, file_of(model), dataset)

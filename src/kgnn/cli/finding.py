@@ -15,7 +15,7 @@ def find_graph(graphs: GraphDataset, name: str) -> Graph:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> find_graph(cycles_and_trees(4), "3").row
     3
     """

@@ -28,9 +28,9 @@ from kgnn.cli.show import err, print_json, progress_bars
 from kgnn.errors import KgnnError, KgnnWarning
 
 if TYPE_CHECKING:
+    from kgnn.estimator.classifier import GraphClassifier
     from kgnn.evaluation.holding_out import LabelUse
     from kgnn.graphs.graph import GraphDataset
-    from kgnn.methods.base import GraphClassifier
 
 _INTERRUPTED = 130
 _NAMED = 5  # ids in a message
@@ -61,8 +61,8 @@ def fit(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
     """Learn from the graphs in DATA, some of which have a label, and save the model."""
-    from kgnn.methods.parameters import check, parse
-    from kgnn.methods.registry import method_class
+    from kgnn.estimator.parameters import check, parse
+    from kgnn.estimator.registry import method_class
 
     cls = method_class(method)
     chosen = {"random_state": seed, **parse(cls, settings or [])}
@@ -73,7 +73,7 @@ def fit(
     options = reading_options(data, read)
     with progress_bars(news=not as_json) as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
-        from kgnn.methods.model_file import file_of
+        from kgnn.estimator.model_file import file_of
         from kgnn.threads import limit_threads
 
         needed: list[str | Path] = [data, *(table.paths or [])]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kgnn.cli.show import out, print_json, table
-from kgnn.methods.registry import entries
+from kgnn.estimator.registry import entries
 
 
 def methods(

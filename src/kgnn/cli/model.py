@@ -31,13 +31,13 @@ def show(
 
 
 def _record(path: Path) -> dict[str, Any]:
+    from kgnn.estimator.model_file import describe_model, open_model
     from kgnn.evaluation.model_facts import (
         basis_in_words,
         changed_parameters,
         held_out_quality,
         rounds_of,
     )
-    from kgnn.methods.model_file import describe_model, open_model
 
     info, model = describe_model(path), open_model(path)
     held = held_out_quality(model)

@@ -86,9 +86,9 @@ def load_with_labels(
     source: str, table: LabelsFile, options: dict[str, str]
 ) -> tuple[GraphDataset, list[str | None], list[str]]:
     """Load graphs, each with a name, and their labels; return also the ids that were left out."""
-    from kgnn.graphs.labels_csv import labels_for, merged_labels, read_labels, unknown_ids
     from kgnn.graphs.loading import load
-    from kgnn.graphs.streaming import named
+    from kgnn.graphs.readers.labels_csv import labels_for, merged_labels, read_labels, unknown_ids
+    from kgnn.graphs.readers.streaming import named
 
     # The smaller files, and those with more mistakes, first.
     columns = {"id_column": table.id_column, "label_column": table.label_column}

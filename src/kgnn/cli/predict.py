@@ -20,8 +20,8 @@ from kgnn.errors import GraphDataError, ParameterError
 from kgnn.graphs.refusal import Skipped
 
 if TYPE_CHECKING:
+    from kgnn.estimator.classifier import GraphClassifier
     from kgnn.evaluation.answers import Answer
-    from kgnn.methods.base import GraphClassifier
 
 _ENGINES = ("here", "ray")
 
@@ -52,8 +52,8 @@ def predict(
     jobs = [Job(each, tuple(reading_options(each, read).items())) for each in data]
     with progress_bars() as bars:
         waiting = bars.add_task("opening the model", total=None)
+        from kgnn.estimator.model_file import file_of
         from kgnn.evaluation.answers import columns
-        from kgnn.methods.model_file import file_of
         from kgnn.threads import limit_threads
 
         file = str(file_of(model).resolve())
@@ -134,7 +134,7 @@ def _parts(
 def answer_lines(asked: Asked, job: Job) -> Iterator[Part]:
     """Yield the lines about the graphs of a source, run by run."""
     from kgnn.evaluation.answers import answers
-    from kgnn.graphs.streaming import stream
+    from kgnn.graphs.readers.streaming import stream
 
     model = _opened(asked.model)
     write = _writer(asked, job.source)
@@ -169,7 +169,7 @@ def whole_answer(asked: Asked, job: Job) -> Part:
 @cache
 def _opened(file: str) -> GraphClassifier:
     """Open a model, once in each process."""
-    from kgnn.methods.model_file import open_model
+    from kgnn.estimator.model_file import open_model
 
     return open_model(file)
 

@@ -40,15 +40,15 @@ def pretrain(
 
     Use it with: kgnn run METHOD DATASET --set pretrained=FOLDER
     """
-    from kgnn.methods.parameters import parse
+    from kgnn.estimator.parameters import parse
 
     cls = _pretraining_class(method)
     chosen = parse(cls, settings or [])
     _require_useful(method, chosen)
     options = reading_options(dataset, read)
     with progress_bars():
+        from kgnn.estimator.encoder_files import require_place, save_encoder
         from kgnn.graphs.loading import load
-        from kgnn.nn.encoder_files import require_place, save_encoder
         from kgnn.threads import limit_threads
 
         require_place(output)  # rather now than after an hour
@@ -102,8 +102,8 @@ def _tell(summary: dict[str, Any]) -> None:
 
 
 def _pretraining_class(name: str) -> type[CanPretrain]:
+    from kgnn.estimator.registry import entries, method_class
     from kgnn.methods.pretrained import CanPretrain
-    from kgnn.methods.registry import entries, method_class
 
     cls = method_class(name)
     if issubclass(cls, CanPretrain):

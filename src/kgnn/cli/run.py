@@ -33,8 +33,8 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
     """Evaluate METHOD on DATASET: fit on TRAIN, choose on VAL, score once on TEST."""
-    from kgnn.methods.parameters import parse
-    from kgnn.methods.registry import method_class
+    from kgnn.estimator.parameters import parse
+    from kgnn.estimator.registry import method_class
 
     cls = method_class(method)
     chosen = parse(cls, settings or [])

@@ -29,8 +29,8 @@ from kgnn.errors import ParameterError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from kgnn.estimator.suggestion import Suggestion
     from kgnn.evaluation.labeling import Labeling
-    from kgnn.insight.suggestion import Suggestion
 
 # What the table to fill in says beside the graph, for the one who does it.
 _WHY = ("predicted", "confidence", "disagreement", "distance", "alike", "why")
@@ -138,7 +138,7 @@ def _suggest(
     with progress_bars():
         import numpy as np
 
-        from kgnn.methods.model_file import open_model
+        from kgnn.estimator.model_file import open_model
 
         graphs, labels, _ = load_with_labels(data, given, options)
         # Which label a graph has does not matter here, only whether it has one.
@@ -206,8 +206,8 @@ def _simulate(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    from kgnn.methods.parameters import parse
-    from kgnn.methods.registry import method_class
+    from kgnn.estimator.parameters import parse
+    from kgnn.estimator.registry import method_class
 
     cls = method_class(method)
     chosen = parse(cls, settings)

@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kgnn.estimator.novelty import Novelty
 from kgnn.graphs.graph import Floats, GraphDataset
-from kgnn.insight.novelty import Novelty
 
 if TYPE_CHECKING:
-    from kgnn.methods.base import GraphClassifier
+    from kgnn.estimator.classifier import GraphClassifier
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def answers(
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> from kgnn.methods.wl import WL
     >>> graphs = cycles_and_trees(42)
     >>> answers(WL().fit(graphs[:40]), graphs[40:])[0].label

@@ -11,7 +11,7 @@ from kgnn.evaluation.splits import Split
 from kgnn.graphs.graph import GraphDataset
 
 if TYPE_CHECKING:
-    from kgnn.methods.base import GraphClassifier
+    from kgnn.estimator.classifier import GraphClassifier
 
 _NEIGHBORS = 3
 _DRAWABLE = 250  # nodes; larger graphs are a blot of ink

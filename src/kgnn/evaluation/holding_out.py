@@ -28,7 +28,7 @@ class LabelUse:
     training, validation : arrays of int64
         Rows; graphs without a label are trained on.
     cross_fit : int
-        See `kgnn.methods.base.GraphClassifier`.
+        See `kgnn.estimator.classifier.GraphClassifier`.
     reason : str
         In words.
     """

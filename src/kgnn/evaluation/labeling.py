@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgnn.errors import KgnnWarning, ParameterError
+from kgnn.estimator.classifier import UNLABELED, GraphClassifier
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.evaluation.protocol import Builder
 from kgnn.evaluation.splits import make_split
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.methods.base import UNLABELED, GraphClassifier
 from kgnn.progress import track
 from kgnn.seeds import generator
 
@@ -128,7 +128,7 @@ def simulate_labeling(
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> from kgnn.methods.ldp import LDP
     >>> build = lambda seed: LDP(trees=10, random_state=seed)
     >>> done = simulate_labeling(build, cycles_and_trees(50), start=4, step=4, rounds=2, splits=1)

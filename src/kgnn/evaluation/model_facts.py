@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kgnn.estimator.explanation import Sketch
+from kgnn.estimator.saved_classes import name_of
+from kgnn.estimator.suspicion import Suspicion, suspicious_labels
 from kgnn.evaluation.answers import has_two_networks
 from kgnn.evaluation.quality import Quality, quality
 from kgnn.graphs.description import describe, in_words
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.insight.explanation import Sketch
-from kgnn.insight.suspicion import Suspicion, suspicious_labels
-from kgnn.methods.saved_classes import name_of
 
 if TYPE_CHECKING:
+    from kgnn.estimator.classifier import GraphClassifier
     from kgnn.evaluation.holding_out import LabelUse
-    from kgnn.methods.base import GraphClassifier
 
 ERRORS = (0.05, 0.1, 0.2)  # that sets of labels are judged by
 _SHOWN = 12  # graphs of a kind
@@ -176,7 +176,7 @@ def held_out_quality(model: GraphClassifier) -> Quality | None:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> from kgnn.methods.wl import WL
     >>> held_out_quality(WL(cross_fit=5).fit(cycles_and_trees(40))).accuracy
     1.0

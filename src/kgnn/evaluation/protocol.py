@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from kgnn.engine.cotraining import CoTraining
+from kgnn.estimator.classifier import UNLABELED, GraphClassifier
+from kgnn.estimator.conformal import label_sets, threshold
 from kgnn.evaluation.metrics import accuracy, brier_score, calibration_error, mean_and_std
 from kgnn.evaluation.splits import Split, make_split
 from kgnn.evaluation.twins import has_twin
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.insight.conformal import label_sets, threshold
-from kgnn.methods.base import UNLABELED, GraphClassifier
 from kgnn.seeds import generator
-from kgnn.training.cotraining import CoTraining
 
 # A seed to a method that has not been fitted.
 Builder = Callable[[int], GraphClassifier]
@@ -42,7 +42,7 @@ class SplitResult:
         Of the probabilities on TEST; see `kgnn.evaluation.metrics`.
     coverage : float or None
         How many TEST graphs have their true label in the set that promises an error of 10 %, in
-        percent; see `kgnn.insight.conformal`. VAL, which it is set up on, has also made the
+        percent; see `kgnn.estimator.conformal`. VAL, which it is set up on, has also made the
         method's choices.
     set_size : float or None
         Mean number of labels in these sets.

@@ -37,8 +37,8 @@ class Met(NamedTuple):
 
         Examples
         --------
-        >>> from kgnn.graphs.streaming import named
-        >>> from kgnn.graphs.toy import cycles_and_trees
+        >>> from kgnn.graphs.readers.streaming import named
+        >>> from kgnn.graphs.datasets.toy import cycles_and_trees
         >>> graphs = named(cycles_and_trees(4))
         >>> met = Met.among(graphs[:2], graphs)
         >>> met.trained_on.tolist()

@@ -90,7 +90,7 @@ def make_split(
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> split = make_split(cycles_and_trees(100))
     >>> [len(rows) for rows in (split.labeled, split.unlabeled, split.validation, split.test)]
     [10, 50, 10, 20]

@@ -25,7 +25,7 @@ def looks(graphs: GraphDataset) -> Colors:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> found = looks(cycles_and_trees(4)[[0, 1, 0]])
     >>> bool(found[0] == found[2]), bool(found[0] == found[1])
     (True, False)

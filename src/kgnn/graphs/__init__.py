@@ -6,14 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgnn.graphs.catalog import CatalogEntry, find
+    from kgnn.graphs.datasets.catalog import CatalogEntry, find
+    from kgnn.graphs.datasets.python_functions import from_source
     from kgnn.graphs.graph import Graph, GraphDataset
     from kgnn.graphs.interop import as_dataset, from_networkx, from_pyg, to_networkx, to_pyg
     from kgnn.graphs.joining import concatenate
     from kgnn.graphs.loading import dataset_names, load
     from kgnn.graphs.packing import pack
-    from kgnn.graphs.python_functions import from_source
-    from kgnn.graphs.smiles import from_smiles
+    from kgnn.graphs.readers.smiles import from_smiles
 
 __all__ = [
     "CatalogEntry",
@@ -34,17 +34,17 @@ __all__ = [
 ]
 
 _MODULES = {
-    "CatalogEntry": "catalog",
+    "CatalogEntry": "datasets.catalog",
     "Graph": "graph",
     "GraphDataset": "graph",
     "as_dataset": "interop",
     "concatenate": "joining",
     "dataset_names": "loading",
-    "find": "catalog",
+    "find": "datasets.catalog",
     "from_networkx": "interop",
     "from_pyg": "interop",
-    "from_smiles": "smiles",
-    "from_source": "python_functions",
+    "from_smiles": "readers.smiles",
+    "from_source": "datasets.python_functions",
     "load": "loading",
     "pack": "packing",
     "to_networkx": "interop",

@@ -24,7 +24,7 @@ def describe(graphs: GraphDataset, labels: Sequence[str | None]) -> dict[str, An
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> told = describe(cycles_and_trees(4, max_nodes=4), ["ring", None, "ring", "tree"])
     >>> told["nodes"], told["labeled"], told["classes"]
     ({'least': 4, 'median': 4.0, 'most': 4}, 3, {'ring': 2, 'tree': 1})
@@ -50,7 +50,7 @@ def in_words(description: dict[str, Any]) -> list[str]:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(4, max_nodes=4)
     >>> print(*in_words(describe(graphs, ["ring", None, "ring", "tree"])), sep=chr(10))
     4 graphs of 4 nodes and 3 to 4 edges (half have at most 3.5)

@@ -84,7 +84,7 @@ class GraphDataset:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(6, seed=0)
     >>> graphs
     GraphDataset('cycles-and-trees': 6 graphs, 2 classes, 6 labeled)

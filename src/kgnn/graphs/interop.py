@@ -12,7 +12,7 @@ from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.nx_graphs import from_networkx, to_networkx
 from kgnn.graphs.pyg_data import from_pyg, to_pyg
-from kgnn.graphs.smiles import from_smiles
+from kgnn.graphs.readers.smiles import from_smiles
 
 __all__ = ["NotGraphsError", "as_dataset", "from_networkx", "from_pyg", "to_networkx", "to_pyg"]
 
@@ -32,7 +32,7 @@ def as_dataset(graphs: Any) -> GraphDataset:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> dataset = cycles_and_trees(10)
     >>> as_dataset([dataset[3], dataset[0]])
     GraphDataset('cycles-and-trees': 2 graphs, 2 classes, 2 labeled)

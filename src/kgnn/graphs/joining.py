@@ -18,7 +18,7 @@ def concatenate(datasets: Sequence[GraphDataset], name: str | None = None) -> Gr
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(6)
     >>> concatenate([graphs[:2], graphs[2:]]).fingerprint == graphs.fingerprint
     True

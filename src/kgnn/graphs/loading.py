@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError, UnknownNameError
-from kgnn.graphs import catalog, jsonl, network_files, python_functions, smiles, sources, toy, tu
+from kgnn.graphs.datasets import catalog, python_functions, sources, toy
 from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.readers import jsonl, network_files, smiles, tu
 
 Reader = Callable[..., GraphDataset]
 

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
-from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.excerpts import excerpt
 from kgnn.graphs.given_values import by_position, require_length, targets_by_position
 from kgnn.graphs.graph import Graph, GraphDataset
+from kgnn.graphs.readers.collector import GraphCollector
 from kgnn.graphs.refusal import Refusal, stop
 
 if TYPE_CHECKING:

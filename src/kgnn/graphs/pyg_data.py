@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
-from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.given_values import (
     by_position,
     known_or_none,
@@ -25,6 +24,7 @@ from kgnn.graphs.given_values import (
     targets_by_position,
 )
 from kgnn.graphs.graph import Graph, GraphDataset
+from kgnn.graphs.readers.collector import GraphCollector
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

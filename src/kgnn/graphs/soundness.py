@@ -32,7 +32,7 @@ def require_sound(graphs: GraphDataset) -> None:
     Examples
     --------
     >>> from dataclasses import replace
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(3)
     >>> require_sound(graphs)
     >>> require_sound(replace(graphs, neighbors=graphs.neighbors + 1))

@@ -19,7 +19,7 @@ class Adjacency:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> ring = Adjacency(cycles_and_trees(1))
     >>> ring(np.array([0, 0]), np.array([1, 2]))
     array([ True, False])

@@ -37,7 +37,7 @@ def coarse_colors(graphs: GraphDataset, width: float) -> Iterator[Colors]:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> ring = cycles_and_trees(1)
     >>> [len(np.unique(level)) for level in coarse_colors(ring, 0.5)]
     [1, 1, 1]

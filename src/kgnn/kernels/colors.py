@@ -146,7 +146,7 @@ def colors(
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> cycle = cycles_and_trees(1)
     >>> [len(np.unique(c)) for c in colors(cycle, 2)]
     [1, 1, 1]
@@ -178,7 +178,7 @@ def graph_colors(graphs: GraphDataset, coloring: Colors) -> Colors:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(4)[[0, 1, 0]]
     >>> found = graph_colors(graphs, list(colors(graphs, 2))[-1])
     >>> bool(found[0] == found[2]), bool(found[0] == found[1])

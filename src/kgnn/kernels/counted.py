@@ -206,7 +206,7 @@ class SharedCounts:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
     >>> graphs, shared = cycles_and_trees(20), SharedCounts()
     >>> raw, logarithmic = WeisfeilerLehman(2), WeisfeilerLehman(2, counts="log")

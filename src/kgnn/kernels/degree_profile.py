@@ -28,7 +28,7 @@ def degree_profile(graphs: GraphDataset, label_names: tuple[str, ...] = ()) -> F
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> degree_profile(cycles_and_trees(4)).shape
     (4, 171)
     """

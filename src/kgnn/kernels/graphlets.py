@@ -56,7 +56,7 @@ class Graphlets(CountedFeatures):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(20)
     >>> Graphlets(sizes=(3,)).fit_transform(graphs).shape
     (20, 4)

@@ -100,7 +100,7 @@ def keeping_counts(folder: Path, *kinds: type, limit: int = _LIMIT) -> Iterator[
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
     >>> graphs, wl = cycles_and_trees(20), WeisfeilerLehman(2)
     >>> with tempfile.TemporaryDirectory() as folder:

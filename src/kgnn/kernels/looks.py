@@ -20,7 +20,7 @@ def looks(graphs: GraphDataset) -> Colors:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(4)
     >>> len(np.unique(looks(graphs[[0, 1, 0, 3]])))
     3

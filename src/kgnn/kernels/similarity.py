@@ -59,7 +59,7 @@ def most_similar(
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(40)
     >>> found = most_similar(graphs[0], graphs, n=3)
     >>> [graphs[int(row)].target for row in found.rows]

@@ -67,7 +67,7 @@ class WeisfeilerLehman(CountedFeatures):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(20)
     >>> wl = WeisfeilerLehman(iterations=2, normalize="graph").fit(graphs[:10])
     >>> wl.gram(graphs[10:12], graphs[:3]).shape

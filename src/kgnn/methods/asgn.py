@@ -9,16 +9,16 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
+from kgnn.engine.asgn import Lessons, Teacher, buy, n_clusters_for
+from kgnn.engine.committee import Committee
+from kgnn.engine.graph_network import GraphNetwork
+from kgnn.engine.loop import History
+from kgnn.engine.networks import Examples, Optimizing, one_hot
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
 from kgnn.graphs.graph import Ints
-from kgnn.methods.base import Task
-from kgnn.methods.parameters import Count, NonNegative, Share, parameters
 from kgnn.methods.pretrained import CanPretrain, Pretrained
 from kgnn.seeds import derive, generator
-from kgnn.training.asgn import Lessons, Teacher, buy, n_clusters_for
-from kgnn.training.committee import Committee
-from kgnn.training.graph_network import GraphNetwork
-from kgnn.training.loop import History
-from kgnn.training.networks import Examples, Optimizing, one_hot
 
 
 @parameters
@@ -74,7 +74,7 @@ class ASGN(CanPretrain):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 from typing import Literal
 
-from kgnn.embeddings.deep_kernel import DeepKernel
+from kgnn.estimator.parameters import Count, CountOrZero, parameters
 from kgnn.kernels.base import Featurizer
+from kgnn.kernels.deep_kernel import DeepKernel
 from kgnn.methods.embedded import EmbeddedClassifier, Width
-from kgnn.methods.parameters import Count, CountOrZero, parameters
 
 
 @parameters
@@ -20,7 +20,7 @@ class DGK(EmbeddedClassifier):
     Parameters
     ----------
     base : {"wl", "sp", "graphlet"}
-        What substructures are; see `kgnn.embeddings.deep_kernel.DeepKernel`.
+        What substructures are; see `kgnn.kernels.deep_kernel.DeepKernel`.
     iterations : int
         Depth of the colors, with ``wl``.
     embedding : {"ppmi", "word2vec"}
@@ -38,7 +38,7 @@ class DGK(EmbeddedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> model = DGK().fit(graphs[:40], graphs.targets[:40])
     >>> model.score(graphs[40:], graphs.targets[40:])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import Bounds, parameters
 from kgnn.graphs.graph import GraphDataset
 from kgnn.kernels.base import Features, Featurizer
 from kgnn.kernels.counted import SharedCounts
-from kgnn.methods.base import Task
 from kgnn.methods.featurized import FeaturizedClassifier
-from kgnn.methods.parameters import Bounds, parameters
 
 Width: TypeAlias = Annotated[float, Bounds(1e-9)] | None
 

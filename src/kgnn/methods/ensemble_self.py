@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from torch import nn
 
-from kgnn.methods.base import Task
+from kgnn.engine.ensemble import EnsembleNetwork
+from kgnn.engine.joint import JointNetwork
+from kgnn.engine.networks import Network
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import parameters
 from kgnn.methods.gnn_self import GNNSelf
 from kgnn.methods.kgnn import OF_BOTH
-from kgnn.methods.parameters import parameters
-from kgnn.nn.ensemble import EnsembleNetwork
-from kgnn.training.joint import JointNetwork
-from kgnn.training.networks import Network
 
 
 @parameters
@@ -26,7 +26,7 @@ class EnsembleSelf(GNNSelf):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(40)
     >>> EnsembleSelf(epochs=5, rounds=1).fit(graphs).predict_proba(graphs[:3]).shape
     (3, 2)

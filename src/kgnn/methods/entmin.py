@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from kgnn.methods.base import Task
-from kgnn.methods.parameters import NonNegative, parameters
+from kgnn.engine.losses import entropy
+from kgnn.engine.semi_supervised import Step, Term
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier
-from kgnn.nn.losses import entropy
-from kgnn.training.semi_supervised import Step, Term
 
 
 @parameters
@@ -23,7 +23,7 @@ class EntMin(SemiSupervisedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1

@@ -10,15 +10,15 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 
+from kgnn.engine.calibration import calibrate
+from kgnn.estimator.classifier import GraphClassifier, Task
+from kgnn.estimator.machines import Machine
+from kgnn.estimator.parameters import Bounds, Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Features, Featurizer, gram
 from kgnn.kernels.counted import SharedCounts
-from kgnn.methods.base import GraphClassifier, Task
-from kgnn.methods.machines import Machine
-from kgnn.methods.parameters import Bounds, Count, parameters
 from kgnn.progress import track
 from kgnn.seeds import derive
-from kgnn.training.calibration import calibrate
 
 _FOLDS = 5
 

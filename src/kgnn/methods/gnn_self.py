@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from kgnn.engine.networks import Network
+from kgnn.engine.selection import Selection, most_confident
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import parameters
 from kgnn.graphs.graph import Floats
-from kgnn.methods.base import Task
 from kgnn.methods.kgnn import KGNN, OF_BOTH, OF_THE_MEMORY
-from kgnn.methods.parameters import parameters
-from kgnn.training.networks import Network
-from kgnn.training.selection import Selection, most_confident
 
 
 @parameters
@@ -22,7 +22,7 @@ class GNNSelf(KGNN):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(40)
     >>> GNNSelf(epochs=5, rounds=1).fit(graphs).predict_proba(graphs[:3]).shape
     (3, 2)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kgnn.estimator.parameters import parameters
 from kgnn.methods.neural import NeuralClassifier
-from kgnn.methods.parameters import parameters
 
 
 @parameters
@@ -19,7 +19,7 @@ class GNNSup(NeuralClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> model = GNNSup(epochs=20).fit(graphs[:40], graphs.targets[:40])
     >>> model.predict_proba(graphs[40:]).shape

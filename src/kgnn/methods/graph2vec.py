@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 from typing import Literal
 
-from kgnn.embeddings.graph2vec import Graph2Vec as Embedding
+from kgnn.estimator.parameters import Count, CountOrZero, parameters
 from kgnn.kernels.base import Featurizer
+from kgnn.kernels.graph2vec import Graph2Vec as Embedding
 from kgnn.methods.embedded import EmbeddedClassifier
-from kgnn.methods.parameters import Count, CountOrZero, parameters
 
 
 @parameters
@@ -25,7 +25,7 @@ class Graph2Vec(EmbeddedClassifier):
     dimensions : tuple of int
         Lengths of vectors to choose from.
     embedding : {"doc2vec", "ppmi"}
-        How vectors are found; see `kgnn.embeddings.graph2vec.Graph2Vec`. ``doc2vec`` needs the
+        How vectors are found; see `kgnn.kernels.graph2vec.Graph2Vec`. ``doc2vec`` needs the
         extra ``embeddings``.
     epochs : int
         Passes over the graphs.
@@ -38,7 +38,7 @@ class Graph2Vec(EmbeddedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> model = Graph2Vec(epochs=5).fit(graphs[:40], graphs.targets[:40])
     >>> model.score(graphs[40:], graphs.targets[40:])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kgnn.methods.base import Task
-from kgnn.methods.parameters import Bounds, Share, parameters
+from kgnn.engine.augmentation_law import AugmentationLaw
+from kgnn.engine.contrastive import Contrast, pretrain
+from kgnn.engine.graph_network import GraphNetwork
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import Bounds, Share, parameters
 from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
-from kgnn.training.augmentation_law import AugmentationLaw
-from kgnn.training.contrastive import Contrast, pretrain
-from kgnn.training.graph_network import GraphNetwork
 
 Augmentation = Literal["node_drop", "subgraph", "edge_pert", "attr_mask", "identity"]
 
@@ -35,7 +35,7 @@ class GraphCL(PretrainedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1

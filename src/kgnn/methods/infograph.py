@@ -8,18 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from kgnn.engine.contrastive import pretrain_on_nodes
+from kgnn.engine.gin import GIN
+from kgnn.engine.graph_network import GraphNetwork
+from kgnn.engine.infomax import InfoMax, for_both_encoders
+from kgnn.engine.networks import Optimizing
+from kgnn.engine.semi_supervised import Step, Term
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import GraphDataset
-from kgnn.methods.base import Task
-from kgnn.methods.parameters import NonNegative, parameters
 from kgnn.methods.pretrained import CanPretrain, Pretrained
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier
-from kgnn.nn.gin import GIN
-from kgnn.nn.infomax import InfoMax, for_both_encoders
 from kgnn.seeds import seeded_torch
-from kgnn.training.contrastive import pretrain_on_nodes
-from kgnn.training.graph_network import GraphNetwork
-from kgnn.training.networks import Optimizing
-from kgnn.training.semi_supervised import Step, Term
 
 
 # In this order, for the first base has the default of a parameter that both have.
@@ -47,7 +47,7 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1

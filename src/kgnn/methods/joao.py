@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kgnn.methods.base import Task
-from kgnn.methods.parameters import Bounds, NonNegative, Share, parameters
+from kgnn.engine.augment import AUGMENTATIONS
+from kgnn.engine.augmentation_law import AugmentationLaw
+from kgnn.engine.contrastive import Contrast, pretrain
+from kgnn.engine.graph_network import GraphNetwork
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import Bounds, NonNegative, Share, parameters
 from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
-from kgnn.nn.augment import AUGMENTATIONS
-from kgnn.training.augmentation_law import AugmentationLaw
-from kgnn.training.contrastive import Contrast, pretrain
-from kgnn.training.graph_network import GraphNetwork
 
 
 @parameters
@@ -43,7 +43,7 @@ class JOAO(PretrainedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1

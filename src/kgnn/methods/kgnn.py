@@ -8,22 +8,22 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from kgnn.engine.combination import combine
+from kgnn.engine.cotraining import CoTraining, Plan, cotrain
+from kgnn.engine.kernel_network import KernelNetwork
+from kgnn.engine.memory import Attention, MemoryNetwork, Reading
+from kgnn.engine.networks import Examples, Network, one_hot
+from kgnn.engine.selection import Selection, agreed
+from kgnn.estimator.attending import Attending
+from kgnn.estimator.classifier import Graphs, Task
+from kgnn.estimator.evidence import PREDICTION
+from kgnn.estimator.parameters import Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
-from kgnn.insight.evidence import PREDICTION
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
-from kgnn.methods.attending import Attending
-from kgnn.methods.base import Graphs, Task
 from kgnn.methods.neural import NeuralClassifier
-from kgnn.methods.parameters import Count, CountOrZero, NonNegative, Share, parameters
-from kgnn.nn.memory import Attention, MemoryNetwork, Reading
 from kgnn.progress import track
-from kgnn.training.combination import combine
-from kgnn.training.cotraining import CoTraining, Plan, cotrain
-from kgnn.training.kernel_network import KernelNetwork
-from kgnn.training.networks import Examples, Network, one_hot
-from kgnn.training.selection import Selection, agreed
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -65,7 +65,7 @@ class KGNN(Attending, NeuralClassifier):
     hops : int
         Times that the memory is read.
     attention : {"distance", "dot"}
-        How the memory is compared with the query; see `kgnn.nn.memory.MemoryNetwork`.
+        How the memory is compared with the query; see `kgnn.engine.memory.MemoryNetwork`.
     reading : {"query", "output"}
         What the memory network's classifier reads.
     memory_labels : bool
@@ -126,7 +126,7 @@ class KGNN(Attending, NeuralClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1

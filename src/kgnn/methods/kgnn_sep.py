@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from kgnn.engine.selection import Selection, most_confident
+from kgnn.estimator.parameters import parameters
 from kgnn.graphs.graph import Floats
 from kgnn.methods.kgnn import KGNN
-from kgnn.methods.parameters import parameters
-from kgnn.training.selection import Selection, most_confident
 
 
 @parameters
@@ -21,7 +21,7 @@ class KGNNSep(KGNN):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(40)
     >>> KGNNSep(epochs=5, rounds=1).fit(graphs).predict_proba(graphs[:3]).shape
     (3, 2)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kgnn.estimator.classifier import GraphClassifier, Task
+from kgnn.estimator.machines import Forest
+from kgnn.estimator.parameters import Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.kernels.degree_profile import degree_profile
-from kgnn.methods.base import GraphClassifier, Task
-from kgnn.methods.machines import Forest
-from kgnn.methods.parameters import Count, parameters
 
 
 @parameters
@@ -29,7 +29,7 @@ class LDP(GraphClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> LDP().fit(graphs[:40]).score(graphs[40:])
     1.0

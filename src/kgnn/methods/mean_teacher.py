@@ -5,14 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from kgnn.methods.base import Task
-from kgnn.methods.parameters import NonNegative, Share, parameters
+from kgnn.engine.augment import drop_edges
+from kgnn.engine.ema import Teacher
+from kgnn.engine.frozen import frozen_statistics
+from kgnn.engine.losses import consistency
+from kgnn.engine.semi_supervised import Step, Term
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import NonNegative, Share, parameters
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier
-from kgnn.nn.augment import drop_edges
-from kgnn.nn.ema import Teacher
-from kgnn.nn.frozen import frozen_statistics
-from kgnn.nn.losses import consistency
-from kgnn.training.semi_supervised import Step, Term
 
 
 @parameters
@@ -36,7 +36,7 @@ class MeanTeacher(SemiSupervisedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1

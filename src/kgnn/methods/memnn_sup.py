@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgnn.methods.base import Task
+from kgnn.engine.networks import Network
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import CountOrZero, parameters
 from kgnn.methods.gnn_self import GNNSelf
 from kgnn.methods.kgnn import OF_BOTH, OF_THE_GNN
-from kgnn.methods.parameters import CountOrZero, parameters
-from kgnn.training.networks import Network
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,7 +28,7 @@ class MemNNSup(GNNSelf):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(40)
     >>> MemNNSup(epochs=5).fit(graphs).predict_proba(graphs[:3]).shape
     (3, 2)

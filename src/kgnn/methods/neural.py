@@ -7,16 +7,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from scipy.special import softmax
 
+from kgnn.engine.committee import fit_committee
+from kgnn.engine.encoders import Encoder
+from kgnn.engine.gin import GIN, Pooling, Readout
+from kgnn.engine.graph_network import GraphNetwork
+from kgnn.engine.networks import Examples, Optimizing, one_hot
+from kgnn.engine.node_features import NodeFeatures
+from kgnn.estimator.classifier import GraphClassifier, Task
+from kgnn.estimator.parameters import Bounds, Count, NonNegative, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
-from kgnn.methods.base import GraphClassifier, Task
-from kgnn.methods.parameters import Bounds, Count, NonNegative, parameters
-from kgnn.nn.encoders import Encoder
-from kgnn.nn.gin import GIN, Pooling, Readout
-from kgnn.nn.node_features import NodeFeatures
 from kgnn.seeds import derive
-from kgnn.training.committee import fit_committee
-from kgnn.training.graph_network import GraphNetwork
-from kgnn.training.networks import Examples, Optimizing, one_hot
 
 _DENSE = 4  # neighbors on average
 _AVERAGING = ("sage", "gat")  # encoders to which nodes that are alike stay alike
@@ -35,10 +35,10 @@ class NeuralClassifier(GraphClassifier):
     layers : int
         Rounds of message passing.
     readout : {"sum", "log", "both"}
-        How node vectors become a graph vector; see `kgnn.nn.gin.GIN`.
+        How node vectors become a graph vector; see `kgnn.engine.gin.GIN`.
     pooling : {"auto", "last", "all"}
-        Which layers' node vectors are read out, see `kgnn.nn.gin.GIN`; ``auto`` is ``last`` where
-        nodes look like their degree, else ``all``.
+        Which layers' node vectors are read out, see `kgnn.engine.gin.GIN`; ``auto`` is ``last``
+        where nodes look like their degree, else ``all``.
     features : {"auto", "paper", "degree"}
         What a node without a label looks like: a constant as in the paper, or its degree, rounded.
         ``auto`` takes degrees where graphs are dense (four neighbors and more on average) and for

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from kgnn.methods.base import Task
-from kgnn.methods.parameters import NonNegative, Share, parameters
+from kgnn.engine.augment import drop_edges
+from kgnn.engine.frozen import frozen_statistics
+from kgnn.engine.losses import consistency
+from kgnn.engine.semi_supervised import Step, Term
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import NonNegative, Share, parameters
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier
-from kgnn.nn.augment import drop_edges
-from kgnn.nn.frozen import frozen_statistics
-from kgnn.nn.losses import consistency
-from kgnn.training.semi_supervised import Step, Term
 
 
 @parameters
@@ -31,7 +31,7 @@ class PiModel(SemiSupervisedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1

@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from kgnn.engine.contrastive import require_several
+from kgnn.engine.gin import GIN
+from kgnn.engine.graph_network import GraphNetwork
+from kgnn.engine.networks import Optimizing
 from kgnn.errors import ParameterError
+from kgnn.estimator.classifier import UNLABELED, Graphs, Task
+from kgnn.estimator.encoder_files import EncoderPlan, SavedEncoder, open_encoder
+from kgnn.estimator.parameters import Bounds, Count, NonNegative, check, parameters
 from kgnn.graphs.interop import as_dataset
-from kgnn.methods.base import UNLABELED, Graphs, Task
 from kgnn.methods.neural import CommitteeClassifier
-from kgnn.methods.parameters import Bounds, Count, NonNegative, check, parameters
-from kgnn.nn.encoder_files import EncoderPlan, SavedEncoder, open_encoder
-from kgnn.nn.gin import GIN
 from kgnn.seeds import seeded_torch
-from kgnn.training.contrastive import require_several
-from kgnn.training.graph_network import GraphNetwork
-from kgnn.training.networks import Optimizing
 
 
 @dataclass(frozen=True, eq=False)

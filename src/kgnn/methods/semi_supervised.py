@@ -9,14 +9,14 @@ from typing import Any
 
 from torch import nn
 
+from kgnn.engine.graph_network import GraphNetwork
+from kgnn.engine.loop import n_batches
+from kgnn.engine.networks import Optimizing
+from kgnn.engine.semi_supervised import SemiSupervisedNetwork, Term
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
 from kgnn.graphs.graph import GraphDataset
-from kgnn.methods.base import Task
 from kgnn.methods.neural import CommitteeClassifier
-from kgnn.methods.parameters import Count, NonNegative, Share, parameters
-from kgnn.training.graph_network import GraphNetwork
-from kgnn.training.loop import n_batches
-from kgnn.training.networks import Optimizing
-from kgnn.training.semi_supervised import SemiSupervisedNetwork, Term
 
 
 @parameters

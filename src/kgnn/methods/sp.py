@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 from typing import Literal
 
+from kgnn.estimator.parameters import Count, parameters
 from kgnn.kernels.base import Featurizer
 from kgnn.kernels.shortest_paths import ShortestPaths
 from kgnn.methods.featurized import FeaturizedClassifier
-from kgnn.methods.parameters import Count, parameters
 
 
 @parameters
@@ -35,7 +35,7 @@ class SP(FeaturizedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> model = SP().fit(graphs[:40], graphs.targets[:40])
     >>> model.score(graphs[40:], graphs.targets[40:]) > 0.9

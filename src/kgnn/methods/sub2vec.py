@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kgnn.embeddings.sub2vec import Sub2Vec as Embedding
+from kgnn.estimator.parameters import Count, parameters
 from kgnn.kernels.base import Featurizer
+from kgnn.kernels.sub2vec import Sub2Vec as Embedding
 from kgnn.methods.embedded import EmbeddedClassifier
-from kgnn.methods.parameters import Count, parameters
 
 
 @parameters
@@ -34,7 +34,7 @@ class Sub2Vec(EmbeddedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> model = Sub2Vec(walks=5).fit(graphs[:40], graphs.targets[:40])
     >>> model.score(graphs[40:], graphs.targets[40:])

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from kgnn.methods.base import Task
-from kgnn.methods.parameters import Count, NonNegative, parameters
+from kgnn.engine.adversarial import local_smoothness
+from kgnn.engine.frozen import frozen_statistics, without_dropout
+from kgnn.engine.semi_supervised import Step, Term
+from kgnn.estimator.classifier import Task
+from kgnn.estimator.parameters import Count, NonNegative, parameters
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier
-from kgnn.nn.adversarial import local_smoothness
-from kgnn.nn.frozen import frozen_statistics, without_dropout
-from kgnn.training.semi_supervised import Step, Term
 
 
 @parameters
@@ -38,7 +38,7 @@ class VAT(SemiSupervisedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import product
 from typing import Literal
 
+from kgnn.estimator.parameters import CountOrZero, parameters
 from kgnn.kernels.base import Featurizer
 from kgnn.kernels.optimal_assignment import OptimalAssignment
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.methods.featurized import FeaturizedClassifier
-from kgnn.methods.parameters import CountOrZero, parameters
 
 
 @parameters
@@ -40,7 +40,7 @@ class WL(FeaturizedClassifier):
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> model = WL().fit(graphs[:40], graphs.targets[:40])
     >>> model.score(graphs[40:], graphs.targets[40:])

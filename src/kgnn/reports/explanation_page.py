@@ -7,8 +7,8 @@ from typing import TypedDict
 
 from threadpoolctl import threadpool_limits
 
-from kgnn.insight.evidence import MOST_EVIDENCE, PREDICTION, Substructure
-from kgnn.insight.explanation import (
+from kgnn.estimator.evidence import MOST_EVIDENCE, PREDICTION, Substructure
+from kgnn.estimator.explanation import (
     Explanation,
     Sketch,
     familiarity,
@@ -16,7 +16,7 @@ from kgnn.insight.explanation import (
     promised,
     signed,
 )
-from kgnn.insight.neighbors import Neighbor
+from kgnn.estimator.neighbors import Neighbor
 from kgnn.reports.document import Part, document
 from kgnn.reports.drawing import draw
 from kgnn.reports.frame import drawing, text
@@ -62,7 +62,7 @@ def explanation_page(explanation: Explanation) -> str:
 
     Examples
     --------
-    >>> from kgnn.graphs.toy import cycles_and_trees
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> from kgnn.methods.wl import WL
     >>> graphs = cycles_and_trees(20)
     >>> page = explanation_page(WL().fit(graphs).explain(graphs[0]))

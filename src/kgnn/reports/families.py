@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from kgnn.methods.registry import entries
+from kgnn.estimator.registry import entries
 
 # Style and name of the methods of a family.
 _FAMILIES = {

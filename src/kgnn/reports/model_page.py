@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from threadpoolctl import threadpool_limits
 
+from kgnn.estimator.explanation import Sketch
+from kgnn.estimator.registry import entries
 from kgnn.evaluation.model_facts import ENDINGS, ModelFacts, RoundFacts, ShownGraph
 from kgnn.evaluation.quality import Quality
-from kgnn.insight.explanation import Sketch
-from kgnn.methods.registry import entries
 from kgnn.reports.document import Part, document
 from kgnn.reports.drawing import draw
 from kgnn.reports.html_tables import scrolling

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kgnn.insight.explanation import Sketch
+from kgnn.estimator.explanation import Sketch
 from kgnn.reports.frame import drawing, text
 from kgnn.reports.markup import Markup, element
 from kgnn.reports.node_notes import node_notes
@@ -18,8 +18,8 @@ MOLECULE_NOTE = (
     "Molecules are drawn as their graphs have them: without implicit hydrogens, charges and "
     "stereochemistry. Dashed lines are aromatic bonds."
 )
-# Edges of `kgnn.graphs.smiles`, and what RDKit draws for them. A dative bond is an arrow, but an
-# edge has no direction: it becomes a dotted line.
+# Edges of `kgnn.graphs.readers.smiles`, and what RDKit draws for them. A dative bond is an arrow,
+# but an edge has no direction: it becomes a dotted line.
 _BONDS = {
     "SINGLE": "SINGLE",
     "DOUBLE": "DOUBLE",

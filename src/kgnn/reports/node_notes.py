@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgnn.insight.explanation import Sketch
+from kgnn.estimator.explanation import Sketch
 
 
 def node_notes(graph: Sketch) -> list[str]:

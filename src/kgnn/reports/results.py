@@ -15,9 +15,9 @@ from scipy.stats import t as student_t
 
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import Record
+from kgnn.estimator.registry import entries
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.graphs.catalog import ENTRIES
-from kgnn.methods.registry import entries
+from kgnn.graphs.datasets.catalog import ENTRIES
 from kgnn.reports.paper import dataset_title
 
 _CONFIDENCE = 0.95

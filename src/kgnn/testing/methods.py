@@ -16,11 +16,11 @@ from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
 from kgnn.errors import KgnnWarning
+from kgnn.estimator.classifier import UNLABELED, GraphClassifier
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.packing import pack
-from kgnn.graphs.toy import cycles_and_trees, planted_motifs
-from kgnn.methods.base import UNLABELED, GraphClassifier
 
 Check = Callable[[GraphClassifier], None]
 
@@ -211,8 +211,8 @@ def is_the_same_after_saving(method: GraphClassifier) -> None:
 
     Methods that are not in the list cannot be found again, so they need not.
     """
-    from kgnn.methods.model_file import open_model
-    from kgnn.methods.saved_classes import is_registered
+    from kgnn.estimator.model_file import open_model
+    from kgnn.estimator.saved_classes import is_registered
 
     if not is_registered(method):
         return

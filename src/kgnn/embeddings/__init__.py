@@ -1,1 +1,0 @@
-"""Graphs, or what they contain, to vectors that are learned without labels."""

@@ -1,0 +1,1 @@
+"""Training and predicting with torch; knows no method by name."""

@@ -1,0 +1,306 @@
+"""A whole GIN as one function, there and back by hand, for batches of few rows.
+
+On a hundred rows, starting an operation of torch and recording it for the gradient takes longer
+than its arithmetic. So a training pass on a small batch is a chain of *steps* in numpy, whose calls
+cost less, and autograd sees one function of one vector: all weights of the network side by side,
+as they lie during training. A step computes its output in ``there`` and keeps what it needs for the
+way ``back``, which takes the gradient by its output, writes those by its weights to ``gradients``,
+and returns the one by its input.
+
+The definition of the same network is `kgnn.engine.gin.GIN`, operation by operation. Tests compare
+both; larger batches, evaluation and other encoders take that way.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from kgnn.engine.batch import Batch
+from kgnn.engine.layers import GINLayer, remember
+from kgnn.engine.sparse import Sums, Weights
+
+if TYPE_CHECKING:
+    from kgnn.engine.gin import GIN
+
+Matrix = NDArray[Any]  # float32, or whatever the network computes with
+
+# Above this number of rows, arithmetic outweighs the calls.
+_FEW = 512
+
+
+class Fused:
+    """Training passes of a GIN whose parameters lie in one vector.
+
+    Parameters
+    ----------
+    gin : GIN
+    weights : (n_weights,) Tensor
+        A leaf in the memory of all parameters of the GIN, in their order; its gradient is that of
+        all of them.
+    """
+
+    def __init__(self, gin: GIN, weights: Tensor) -> None:
+        self.gin, self.weights = gin, weights
+        self.first = next(gin.parameters())
+        self.shapes = [each.shape for each in gin.parameters()]
+        self.arrays = self.cut(weights.detach().numpy())
+        self.parts = [*gin.layers, gin.pooled_norm, *gin.classifier]
+        # Of the layers, and of the pooled vectors last.
+        self.norms = [part for part in gin.modules() if isinstance(part, nn.BatchNorm1d)]
+        self.dropout = cast("nn.Dropout", gin.classifier[2]) if gin.classifier else None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> None:
+        """Leave copies of the GIN alone: their weights lie somewhere else."""
+
+    def cut(self, vector: Matrix) -> list[Matrix]:
+        """Return the part of each parameter."""
+        parts, start = [], 0
+        for shape in self.shapes:
+            end = start + shape.numel()
+            parts.append(vector[start:end].reshape(shape))
+            start = end
+        return parts
+
+    def __call__(self, batch: Batch, *, classify: bool) -> Tensor | None:
+        """Return logits, or vectors of graphs; None where only the GIN itself can tell."""
+        if not (self._is_open() and _has_few_rows(batch, len(self.gin.layers))):
+            return None
+        result: Tensor = _Pass.apply(batch.features, self.weights, self, batch, classify)
+        return result
+
+    def _is_open(self) -> bool:
+        """Tell whether the GIN is in training, as it was, and nobody listens to its parts."""
+        return (
+            all(norm.training for norm in self.norms)
+            and self.first.data_ptr() == self.weights.data_ptr()
+            and not any(map(_has_hooks, self.parts))
+        )
+
+
+def _has_hooks(part: nn.Module) -> bool:
+    return bool(part._forward_hooks or part._forward_pre_hooks or part._backward_hooks)
+
+
+def can_be_fused(gin: GIN) -> bool:
+    """Tell whether there are steps for all that a GIN consists of."""
+    return all(isinstance(layer, GINLayer) for layer in gin.layers) and [
+        type(part) for part in gin.classifier
+    ] in ([], [nn.Linear, nn.ReLU, nn.Dropout, nn.Linear])
+
+
+def _has_few_rows(batch: Batch, depth: int) -> bool:
+    """Tell whether a batch is small, but has two rows or more to normalize by."""
+    weights = batch.weights(depth)
+    n_rows = len(batch.features) if weights is None else len(weights.counts)
+    n_nodes = n_rows if weights is None else weights.total
+    return n_rows <= _FEW and n_nodes > 1 and len(batch) > 1
+
+
+class _Pass(torch.autograd.Function):
+    """The way through all steps, and back."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, weights: Tensor, fused: Fused, batch: Batch, classify: bool
+    ) -> Tensor:
+        ctx.fused, ctx.steps = fused, _Steps(fused, batch, classify)
+        ctx.save_for_backward(weights)
+        result = ctx.steps.there(features.numpy())
+        seen = [step for step in ctx.steps.learning if isinstance(step, _Norm)]
+        means = [torch.from_numpy(step.mean) for step in seen]
+        variances = [torch.from_numpy(step.variance) for step in seen]
+        remember(fused.norms, means, variances)
+        return torch.from_numpy(result)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (weights,) = ctx.saved_tensors  # raises if they have changed in between
+        grad = grads[0].numpy()
+        by_weights = np.zeros(len(weights), dtype=grad.dtype)
+        by_features = ctx.steps.back(grad, ctx.fused.cut(by_weights), ctx.needs_input_grad[0])
+        given = None if by_features is None else torch.from_numpy(by_features)
+        return given, torch.from_numpy(by_weights), None, None, None
+
+
+class _Steps:
+    """The steps of a GIN on a batch."""
+
+    def __init__(self, fused: Fused, batch: Batch, classify: bool) -> None:
+        gin, (*norms, pooled_norm) = fused.gin, fused.norms
+        pairs = zip(fused.arrays[::2], fused.arrays[1::2], strict=True)  # weight and bias
+        self.layers: list[list[Any]] = []
+        for depth, norm in enumerate(norms, start=1):
+            inner, outer = _Linear(*next(pairs)), _Linear(*next(pairs))
+            normal = _Norm(*next(pairs), norm, batch.weights(depth))
+            self.layers.append([_Sum(batch.sums(depth)), inner, _ReLU(), outer, _ReLU(), normal])
+        depths = range(len(norms) if gin.pooling == "last" else 0, len(norms) + 1)
+        self.pools = {depth: _Sum(batch.graph_sums(depth)) for depth in depths}
+        self.top: list[Any] = [] if gin.readout == "sum" else [_Log(gin.readout == "both")]
+        self.top.append(_Norm(*next(pairs), pooled_norm, None))
+        if classify and fused.dropout is not None:
+            inner, outer = _Linear(*next(pairs)), _Linear(*next(pairs))
+            self.top += [inner, _ReLU(), _Dropout(fused.dropout), outer]
+        every = (*chain(*self.layers), *self.top)
+        self.learning = [step for step in every if isinstance(step, (_Linear, _Norm))]
+
+    def there(self, x: Matrix) -> Matrix:
+        pooled = [self.pools[0].there(x)] if 0 in self.pools else []
+        for depth, layer in enumerate(self.layers, start=1):
+            for step in layer:
+                x = step.there(x)
+            if depth in self.pools:
+                pooled.append(self.pools[depth].there(x))
+        self.ends = np.cumsum([each.shape[1] for each in pooled])[:-1]
+        x = np.concatenate(pooled, axis=1) if len(pooled) > 1 else pooled[0]
+        for step in self.top:
+            x = step.there(x)
+        return x
+
+    def back(self, grad: Matrix, arrays: list[Matrix], to_features: bool) -> Matrix | None:
+        # Without a classifier, its gradients are not written to.
+        for step, *gradients in zip(self.learning, arrays[::2], arrays[1::2], strict=False):
+            step.gradients = gradients
+        for step in reversed(self.top):
+            grad = step.back(grad)
+        pooled = dict(zip(self.pools, np.split(grad, self.ends, axis=1), strict=True))
+        last = len(self.layers)
+        grad = self.pools[last].back(pooled[last])
+        for depth in range(last - 1, -1, -1):
+            sums, inner, *rest = self.layers[depth]
+            for step in reversed(rest):
+                grad = step.back(grad)
+            if depth == 0 and not to_features:
+                inner.learn(grad)
+                return None
+            grad = sums.back(inner.back(grad))
+            if depth in self.pools:
+                grad += self.pools[depth].back(pooled[depth])
+        return grad
+
+
+class _Sum:
+    """Sparse sums of rows, over neighbors or over graphs."""
+
+    def __init__(self, sums: Sums) -> None:
+        self.sums = sums
+
+    def there(self, x: Matrix) -> Matrix:
+        return self.sums.there(x)
+
+    def back(self, grad: Matrix) -> Matrix:
+        return self.sums.back(grad)
+
+
+class _Linear:
+    """``x Wᵀ + b``."""
+
+    gradients: list[Matrix]
+
+    def __init__(self, weight: Matrix, bias: Matrix) -> None:
+        self.weight, self.bias = weight, bias
+
+    def there(self, x: Matrix) -> Matrix:
+        self.x = x
+        # For few rows, dot is quicker than @, and a transpose in order quicker than one in place.
+        y = np.dot(x, np.ascontiguousarray(self.weight.T))
+        y += self.bias
+        return y
+
+    def learn(self, grad: Matrix) -> None:
+        by_weight, by_bias = self.gradients
+        np.dot(grad.T, self.x, out=by_weight)
+        grad.sum(axis=0, out=by_bias)
+
+    def back(self, grad: Matrix) -> Matrix:
+        self.learn(grad)
+        return np.dot(grad, self.weight)
+
+
+class _ReLU:
+    """``max(x, 0)``, in place."""
+
+    def there(self, x: Matrix) -> Matrix:
+        self.y = np.maximum(x, 0, out=x)
+        return self.y
+
+    def back(self, grad: Matrix) -> Matrix:
+        grad *= self.y > 0
+        return grad
+
+
+class _Dropout:
+    """Zeros where torch would draw them."""
+
+    def __init__(self, dropout: nn.Dropout) -> None:
+        self.dropout = dropout
+
+    def there(self, x: Matrix) -> Matrix:
+        ones = torch.from_numpy(np.ones_like(x))
+        self.factors = self.dropout.forward(ones).numpy()
+        return x * self.factors
+
+    def back(self, grad: Matrix) -> Matrix:
+        return grad * self.factors
+
+
+class _Norm:
+    """BatchNorm in training, of rows that may stand for several nodes each."""
+
+    gradients: list[Matrix]
+
+    def __init__(
+        self, scale: Matrix, shift: Matrix, norm: nn.BatchNorm1d, weights: Weights | None
+    ) -> None:
+        self.scale, self.shift, self.norm, self.weights = scale, shift, norm, weights
+
+    def there(self, x: Matrix) -> Matrix:
+        total = len(x) if self.weights is None else self.weights.total
+        counts = np.ones(len(x)) if self.weights is None else self.weights.counts.numpy()
+        self.shares = counts.astype(x.dtype) / total
+        mean = np.dot(self.shares, x)
+        self.centered = x - mean
+        y = self.centered * self.centered
+        variance = np.dot(self.shares, y)
+        self.inverse = 1 / np.sqrt(variance + self.norm.eps)
+        self.factor = self.inverse * self.scale
+        np.multiply(self.centered, self.factor, out=y)
+        y += self.shift
+        self.mean, self.variance = mean, variance * (total / (total - 1))
+        return y
+
+    def back(self, grad: Matrix) -> Matrix:
+        by_scale, by_shift = self.gradients
+        grad.sum(axis=0, out=by_shift)
+        np.multiply(np.einsum("rc,rc->c", grad, self.centered), self.inverse, out=by_scale)
+        # Each row moves mean and variance by its share of the batch.
+        result = self.centered * (self.inverse * by_scale)
+        result += by_shift
+        result *= self.shares[:, None]
+        np.subtract(grad, result, out=result)
+        result *= self.factor
+        return result
+
+
+class _Log:
+    """``sign(x) log(1 + |x|)``, alone or beside x."""
+
+    def __init__(self, beside: bool) -> None:
+        self.beside = beside
+
+    def there(self, x: Matrix) -> Matrix:
+        sign, size = np.sign(x), np.abs(x)
+        self.slope = np.abs(sign) / (1 + size)  # none at zero, as torch has it
+        compressed = sign * np.log1p(size)
+        return np.concatenate([x, compressed], axis=1) if self.beside else compressed
+
+    def back(self, grad: Matrix) -> Matrix:
+        if not self.beside:
+            return grad * self.slope
+        plain, compressed = np.split(grad, 2, axis=1)
+        return plain + compressed * self.slope

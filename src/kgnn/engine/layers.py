@@ -1,0 +1,147 @@
+"""The layer of a GIN as one function, with its gradient written by hand.
+
+On small graphs, recording and replaying a dozen operations takes longer than computing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from kgnn.engine.batch import Batch
+from kgnn.engine.sparse import Sums, Weights
+
+
+class GINLayer(nn.Module):
+    """``x ← BN(ReLU(W₂ ReLU(W₁ (x + Σ_neighbors x))))``, with ε = 0."""
+
+    def __init__(self, n_in: int, width: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(n_in, width)
+        self.outer = nn.Linear(width, width)
+        self.norm = nn.BatchNorm1d(width)
+
+    def forward(self, x: Tensor, batch: Batch, depth: int) -> Tensor:
+        """Map the vectors of one depth, ``(n_rows, n_in)``, to the next, ``(n_rows, width)``."""
+        inner, outer, norm = self.inner, self.outer, self.norm
+        sums, weights = batch.sums(depth), batch.weights(depth)
+        matrices = inner.weight, inner.bias, outer.weight, outer.bias
+        if weights is None or weights.total < 2 or not norm.training:
+            return batch_norm(norm, _Layer.apply(x, sums, *matrices))
+        result, mean, variance = _Layer.apply(
+            x, sums, *matrices, norm.weight, norm.bias, weights, norm.eps
+        )
+        remember([norm], [mean], [variance.mul_(weights.total / (weights.total - 1))])
+        return result
+
+
+def batch_norm(norm: nn.BatchNorm1d, x: Tensor) -> Tensor:
+    """Normalize; a batch of one row, which has no variance, takes the running statistics."""
+    if norm.training and len(x) < 2:
+        return nn.functional.batch_norm(
+            x, norm.running_mean, norm.running_var, norm.weight, norm.bias, False, 0.0, norm.eps
+        )
+    result: Tensor = norm(x)
+    return result
+
+
+def remember(norms: Sequence[nn.BatchNorm1d], means: list[Tensor], variances: list[Tensor]) -> None:
+    """Update running statistics as BatchNorm does, those of several norms in one call."""
+    counters = [cast("Tensor", norm.num_batches_tracked) for norm in norms]
+    torch._foreach_add_(counters, 1)
+    # A pass that torch has recorded keeps them, though its gradient does not read them: with
+    # ``data`` it does not see that they change before its way back.
+    running = [cast("Tensor", norm.running_mean).data for norm in norms]
+    running += [cast("Tensor", norm.running_var).data for norm in norms]
+    momenta = {norm.momentum for norm in norms}
+    if len(momenta) == 1 and None not in momenta:
+        torch._foreach_lerp_(running, means + variances, cast("float", norms[0].momentum))
+    else:
+        shares = [_share(norm) for norm in norms] * 2
+        for old, new, share in zip(running, means + variances, shares, strict=True):
+            old.lerp_(new, share)
+
+
+def _share(norm: nn.BatchNorm1d) -> float:
+    """Return what share of a running statistic the newest batch has."""
+    assert norm.num_batches_tracked is not None
+    return 1 / int(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
+
+
+class _Layer(torch.autograd.Function):
+    """``ReLU(W₂ ReLU(W₁ S x + b₁) + b₂)`` with sparse sums S, and BatchNorm with weights on top.
+
+    Without ``weights``, the last step is left out.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        sums: Sums,
+        w1: Tensor,
+        b1: Tensor,
+        w2: Tensor,
+        b2: Tensor,
+        scale: Tensor | None = None,
+        shift: Tensor | None = None,
+        weights: Weights | None = None,
+        eps: float = 0.0,
+    ) -> Any:
+        total = sums.there(x)
+        hidden = torch.addmm(b1, total, w1.t()).relu_()
+        result = torch.addmm(b2, hidden, w2.t()).relu_()
+        ctx.sums = sums
+        if weights is None:
+            ctx.save_for_backward(total, hidden, result, w1, w2)
+            return result
+        assert scale is not None
+        assert shift is not None
+        shares = weights.counts.to(x.dtype) / weights.total
+        mean = shares @ result
+        normal = result - mean
+        variance = shares @ normal.square()
+        inverse = (variance + eps).rsqrt_()
+        normal.mul_(inverse)
+        ctx.save_for_backward(total, hidden, result, w1, w2, normal, shares, inverse, scale)
+        ctx.mark_non_differentiable(mean, variance)
+        return torch.addcmul(shift, normal, scale), mean, variance
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        total, hidden, result, w1, w2, *normalization = ctx.saved_tensors
+        grad = grads[0]  # not ours to change
+        grad_scale = grad_shift = None
+        if not normalization:
+            outer = torch.ops.aten.threshold_backward(grad, result, 0)
+        else:
+            normal, shares, inverse, scale = normalization
+            grad_shift = grad.sum(dim=0)
+            grad_scale = (grad * normal).sum(dim=0)
+            # Each row moves mean and variance by its share of the batch.
+            common = torch.addcmul(grad_shift, normal, grad_scale)
+            common.mul_(shares[:, None])
+            grad_relu = torch.sub(grad, common, out=common).mul_(scale * inverse)
+            outer = _where_positive_(grad_relu, result)
+        inner = _where_positive_(outer @ w2, hidden)
+        return (
+            ctx.sums.back(inner @ w1) if ctx.needs_input_grad[0] else None,
+            None,
+            inner.t() @ total,
+            inner.sum(dim=0),
+            outer.t() @ hidden,
+            outer.sum(dim=0),
+            grad_scale,
+            grad_shift,
+            None,
+            None,
+        )
+
+
+def _where_positive_(grad: Tensor, rectified: Tensor) -> Tensor:
+    """Turn the gradient after a ReLU into the one before it, in place."""
+    torch.ops.aten.threshold_backward.grad_input(grad, rectified, 0, grad_input=grad)
+    return grad

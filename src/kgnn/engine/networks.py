@@ -1,0 +1,262 @@
+"""What can be trained again and again on rows of one pool of graphs."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import softmax
+from torch import Tensor, nn
+
+from kgnn.engine.batch_statistics import settle
+from kgnn.engine.calibration import calibrate
+from kgnn.engine.loop import History, train
+from kgnn.errors import KgnnError
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.seeds import generator, seeded_torch
+
+Validation = tuple[GraphDataset, Ints]
+
+
+@dataclass(frozen=True)
+class Optimizing:
+    """How the weights of a network are found; see `kgnn.engine.loop.train`."""
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    averaging: float
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What a network is taught: labeled rows of the pool, and annotated ones beside them.
+
+    Attributes
+    ----------
+    labeled, annotated : arrays of int64
+        Rows of the pool.
+    targets : (n_pool, n_classes) float32
+        Class probabilities; those of other rows are not read.
+    weight : float
+        Of the annotated rows' mean loss against the labeled rows' mean loss.
+    """
+
+    labeled: Ints
+    targets: Tensor
+    annotated: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    weight: float = 1.0
+
+    @property
+    def rows(self) -> Ints:
+        """All rows, labeled ones first."""
+        return np.concatenate([self.labeled, self.annotated])
+
+
+@dataclass
+class Fitted:
+    """A trained module with all that it needs to answer; never changed afterwards."""
+
+    module: nn.Module
+    history: History
+    sharpness: float = 1.0
+    memory: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    memory_targets: Tensor = field(default_factory=lambda: torch.empty(0))
+
+    def slots_of(self, rows: Ints) -> Tensor:
+        """Return where each row of the pool is in the memory; −1 where it is not."""
+        order = np.argsort(self.memory)
+        place = np.searchsorted(self.memory, rows, sorter=order)
+        slot = order[np.minimum(place, len(order) - 1)]
+        return torch.from_numpy(np.where(self.memory[slot] == rows, slot, -1))
+
+
+class Network(ABC):
+    """Base of both networks: a subclass prepares graphs and runs a module on them.
+
+    Attributes
+    ----------
+    pool : Any
+        The training graphs, prepared.
+    fitted : Fitted
+        What the last `fit` has made.
+    """
+
+    name: str
+    pool: Any
+    fitted: Fitted
+
+    def __init__(self, optimizing: Optimizing) -> None:
+        self.optimizing = optimizing
+
+    @abstractmethod
+    def saved_state(self) -> dict[str, Any]:
+        """Return the attributes that predictions need; how to train is not among them."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.saved_state()
+
+    @abstractmethod
+    def prepare(self, graphs: GraphDataset) -> Any:
+        """Do once what need not be repeated for each epoch."""
+
+    @abstractmethod
+    def part(self, rows: Ints) -> Any:
+        """Return some of the training graphs, prepared."""
+
+    @abstractmethod
+    def _build(self, examples: Examples) -> nn.Module:
+        """Make a module with random weights."""
+
+    @abstractmethod
+    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        """Return logits of rows of the pool while training."""
+
+    @abstractmethod
+    def _on_all(
+        self, module: nn.Module, prepared: Any, fitted: Fitted, own: Tensor | None = None
+    ) -> Tensor:
+        """Return logits of prepared graphs.
+
+        ``own`` has the place in the memory that holds each graph itself, −1 for none.
+        """
+
+    def fit(
+        self,
+        examples: Examples,
+        validation: tuple[Any, Ints] | None,
+        seed: int,
+        *,
+        warm_start: bool = False,
+        what: str = "training",
+    ) -> Fitted:
+        """Train on examples; VAL, prepared, chooses the epoch and calibrates."""
+        rng = generator(seed, self.name)
+        with seeded_torch(seed, self.name):
+            module = copy.deepcopy(self.fitted.module) if warm_start else self._build(examples)
+            new = Fitted(module, History(), 1.0, examples.rows, examples.targets[examples.rows])
+            objective = self._objective(module, examples, new, rng)
+            new.history = train(
+                module,
+                objective,
+                objective.rows,
+                **vars(self.optimizing),
+                after_step=objective.after_step,
+                rng=rng,
+                finish=lambda each: settle(each, lambda m: self._settle(m, examples, new)),
+                score=None if validation is None else self._score(validation, new),
+                what=what,
+            )
+        if not all(bool(torch.isfinite(each).all()) for each in module.state_dict().values()):
+            raise KgnnError(
+                f"Training of the network '{self.name}' has diverged: its weights are not finite. "
+                "Take a lower learning rate; or attributes of nodes, if it reads these, are large "
+                "and should be scaled."
+            )
+        if validation is not None:
+            scores = self._outputs(module, validation[0], new)
+            new.sharpness = calibrate(scores, validation[1]).sharpness
+        self.fitted = new
+        if new.history.interrupted:  # what is there can be used; whether it is enough, others say
+            raise KeyboardInterrupt
+        return new
+
+    def logits(self, prepared: Any, fitted: Fitted | None = None) -> Floats:
+        """Return calibrated logits, ``(n_graphs, n_classes)``, of the last fit or of another."""
+        fitted = fitted or self.fitted
+        return fitted.sharpness * self._outputs(fitted.module, prepared, fitted)
+
+    def annotate(self, rows: Ints) -> Floats:
+        """Return class probabilities of training graphs; no graph is reminded of itself."""
+        new = self.fitted
+        own = new.slots_of(rows)
+        return np.asarray(
+            softmax(new.sharpness * self._outputs(new.module, self.part(rows), new, own), axis=1)
+        )
+
+    def _objective(
+        self, module: nn.Module, examples: Examples, fitted: Fitted, rng: np.random.Generator
+    ) -> Objective:
+        """Say what is minimized."""
+        return _Taught(self, module, examples, fitted, rng)
+
+    def _score(self, validation: tuple[Any, Ints], fitted: Fitted) -> Callable[[nn.Module], float]:
+        """Judge a module by its calibrated likelihood on VAL.
+
+        Accuracy is noise on a hundred graphs, and the plain likelihood prefers networks that have
+        hardly been trained, for the others are overconfident.
+        """
+        return lambda module: (
+            calibrate(self._outputs(module, validation[0], fitted), validation[1]).log_likelihood
+        )
+
+    @torch.no_grad()
+    def _outputs(
+        self, module: nn.Module, prepared: Any, fitted: Fitted, own: Tensor | None = None
+    ) -> Floats:
+        module.eval()
+        return np.asarray(self._on_all(module, prepared, fitted, own).double().numpy())
+
+    def _settle(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
+        for rows in np.array_split(examples.rows, max(1, len(examples.rows) // 256)):
+            self._on_batch(module, rows, fitted)
+
+
+class Objective:
+    """What a network minimizes, batch by batch.
+
+    Attributes
+    ----------
+    rows : array of int
+        Rows of the pool; a pass over them is an epoch.
+    """
+
+    rows: Ints
+
+    def __call__(self, rows: Ints) -> dict[str, Tensor]:
+        """Return the parts of the loss of a batch."""
+        raise NotImplementedError
+
+    def after_step(self) -> None:
+        """Do what follows each change of the weights."""
+
+
+class _Taught(Objective):
+    """Cross-entropy of labeled rows, and of as many annotated ones beside them."""
+
+    def __init__(
+        self,
+        network: Network,
+        module: nn.Module,
+        examples: Examples,
+        fitted: Fitted,
+        rng: np.random.Generator,
+    ) -> None:
+        self.network, self.module, self.examples = network, module, examples
+        self.fitted, self.rng, self.rows = fitted, rng, examples.labeled
+
+    def __call__(self, rows: Ints) -> dict[str, Tensor]:
+        examples = self.examples
+        n_more = min(self.network.optimizing.batch_size, len(examples.annotated))
+        more = self.rng.choice(examples.annotated, n_more, replace=False) if n_more else rows[:0]
+        every = np.concatenate([rows, more])
+        losses = nn.functional.cross_entropy(
+            self.network._on_batch(self.module, every, self.fitted),
+            examples.targets[every],
+            reduction="none",
+        )
+        parts = {"labeled": losses[: len(rows)].mean()}
+        if n_more:
+            parts["annotated"] = examples.weight * losses[len(rows) :].mean()
+        return parts
+
+
+def one_hot(targets: Ints, n_classes: int) -> Tensor:
+    """Return class probabilities of known classes; rows of unknown ones mean nothing."""
+    return nn.functional.one_hot(torch.from_numpy(np.maximum(targets, 0)), n_classes).float()

@@ -1,0 +1,392 @@
+"""The contract that every method keeps: scikit-learn's verbs, graphs in place of rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
+from kgnn.estimator.explained import Explained
+from kgnn.estimator.held_out import HeldOut
+from kgnn.estimator.labels import (
+    Labels,
+    given_labels,
+    kind,
+    own_labels,
+    translated,
+    warn_of_names,
+)
+from kgnn.estimator.novelty import Familiar, Novelty
+from kgnn.estimator.parameters import CountOrZero, check, parameters
+from kgnn.estimator.promising import Promising
+from kgnn.estimator.suggestion import Suggestion, next_to_label
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.interop import as_dataset, is_graph
+from kgnn.progress import track
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+UNLABELED = -1
+_NODES_AT_ONCE = 1 << 19
+Graphs = GraphDataset | Sequence[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """All that a method gets to see: training graphs, some labels, perhaps graphs to choose on.
+
+    There is no field for test graphs, so nothing can leak.
+
+    Attributes
+    ----------
+    graphs : GraphDataset
+        Labeled and unlabeled graphs; their own ``targets`` are hidden.
+    targets : (n_graphs,) int64
+        Class of each graph, −1 where it is not known.
+    n_classes : int
+    validation : (GraphDataset, (n,) int64) or None
+        Graphs with known classes for choices (parameters, epoch), never for training.
+    seed : int
+    """
+
+    graphs: GraphDataset
+    targets: Ints
+    n_classes: int
+    validation: tuple[GraphDataset, Ints] | None
+    seed: int
+
+    @cached_property
+    def labeled(self) -> Ints:
+        """Rows with a label."""
+        return np.flatnonzero(self.targets >= 0)
+
+    @cached_property
+    def unlabeled(self) -> Ints:
+        """Rows without."""
+        return np.flatnonzero(self.targets < 0)
+
+
+@parameters
+class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
+    """Base of all methods: a subclass writes `_fit` and `_predict_proba`.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of everything random in `fit`; the same seed gives the same model, bit for bit, on the
+        same kind of processor with the same versions.
+    cross_fit : int
+        Where there are no validation graphs, fit so many times more, each time without a part of
+        the labels, to calibrate the probabilities and to know what `predict_sets` can promise. 0
+        does without.
+
+    Attributes
+    ----------
+    classes_ : array
+        Labels in the order of the columns of `predict_proba`.
+    target_names_ : tuple of str
+        Classes of the dataset that was fitted on, in which labels may be positions.
+    labeled_graphs_ : GraphDataset
+        The graphs that had a label, with their classes as targets.
+    held_out_ : HeldOut or None
+        Probabilities of graphs whose labels were not trained on: of VAL, or by ``cross_fit``.
+    sharpness_ : float
+        Calibrates the probabilities, where graphs that were held out show that they are too bold or
+        too shy.
+    familiar_ : Familiar
+        What the training graphs look like, so that others can be told from them.
+    fitted_on_ : dict
+        What there was to learn from: name, numbers of graphs, classes.
+    interrupted_ : bool
+        Whether `fit` was stopped by Ctrl-C; the model is then the best until that moment.
+    """
+
+    random_state: int = 0
+    cross_fit: CountOrZero = 0
+
+    # Attributes that are there to be looked at, and not needed to predict.
+    _not_saved: ClassVar[tuple[str, ...]] = ()
+
+    def fit(
+        self,
+        X: Graphs,
+        y: ArrayLike | None = None,
+        *,
+        validation: tuple[Graphs, ArrayLike | None] | Graphs | None = None,
+    ) -> Self:
+        """Fit on labeled and unlabeled graphs.
+
+        Parameters
+        ----------
+        X : GraphDataset or list of graphs
+        y : array, optional
+            Label of each graph, by position, all of one kind; −1, None, NaN or empty text where it
+            is not known. Default: the dataset's targets.
+        validation : (graphs, labels) or graphs, optional
+            Labeled graphs to make choices on; they are not trained on. Without labels their own
+            targets count. Without graphs a method chooses by cross-validation of the labeled
+            graphs, or does without.
+        """
+        check(self)
+        graphs = as_dataset(X)
+        labels = own_labels(graphs) if y is None else given_labels(graphs, y)
+        known = np.array([label is not None for label in labels], dtype=np.bool_)
+        if not known.any():
+            raise GraphDataError(
+                f"none of the {len(graphs)} graphs has a label; give y with at least one label per "
+                "class, and -1 for graphs without"
+            )
+        self._forget()
+        try:
+            self._fit_labeled(graphs, labels, known, validation)
+        except BaseException:
+            self._forget()  # half a model would answer, or fail in its depths
+            raise
+        return self
+
+    def _fit_labeled(
+        self,
+        graphs: GraphDataset,
+        labels: Labels,
+        known: NDArray[np.bool_],
+        validation: tuple[Graphs, ArrayLike | None] | Graphs | None,
+    ) -> None:
+        self.classes_ = np.unique(np.array(labels[known].tolist()))
+        self.target_names_ = graphs.class_names
+        warn_of_names(self.classes_.tolist())
+        task = Task(
+            graphs=_hidden(graphs),
+            targets=self._encode(labels),
+            n_classes=len(self.classes_),
+            validation=None if validation is None else self._validation(validation),
+            seed=self.random_state,
+        )
+        self.interrupted_, self.sharpness_ = False, 1.0
+        self.held_out_: HeldOut | None = None
+        self._remember(task, graphs.name)
+        if task.n_classes > 1:
+            self._fit_until_stopped(task)
+        else:
+            warnings.warn(
+                f"All labeled graphs are of one class, {self.classes_.tolist()[0]!r}, which is "
+                "then certain. If -1 is a class of yours, use other labels: -1 means unlabeled.",
+                KgnnWarning,
+                stacklevel=3,
+            )
+        if task.n_classes > 1 and not self.interrupted_:
+            self._calibrate_until_stopped(task)
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has set: not every fit sets all of it."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _remember(self, task: Task, name: str) -> None:
+        names = tuple(map(str, self.classes_.tolist()))
+        labeled = replace(task.graphs[task.labeled], class_names=names)
+        self.labeled_graphs_ = labeled.with_targets(task.targets[task.labeled])
+        self.familiar_ = Familiar.of(task.graphs)
+        self.fitted_on_ = {
+            "name": name,
+            "labeled": len(task.labeled),
+            "unlabeled": len(task.unlabeled),
+            "validation": 0 if task.validation is None else len(task.validation[1]),
+            "classes": self.classes_.tolist(),
+        }
+
+    def name_classes(self, names: Sequence[str]) -> Self:
+        """Call the classes by name from now on, where `fit` was given positions in ``names``."""
+        check_is_fitted(self, "classes_")
+        if self.classes_.dtype.kind != "i" or not (
+            min(self.classes_) >= 0 and max(self.classes_) < len(names)
+        ):
+            classes = self.classes_.tolist()
+            raise ParameterError(f"The classes {classes} are no positions in {list(names)}.")
+        self.classes_ = np.array(names)[self.classes_]
+        called = self.classes_.tolist()
+        self.labeled_graphs_ = replace(self.labeled_graphs_, class_names=tuple(called))
+        self.fitted_on_["classes"] = called
+        return self
+
+    def save(self, path: str | Path) -> Path:
+        """Save the fitted model to a folder, or to a file that ends in ``.safetensors``.
+
+        `kgnn.open_model` opens it again, anywhere; the file holds no code.
+        """
+        from kgnn.estimator.model_file import save_model
+
+        check_is_fitted(self, "classes_")
+        return save_model(self, path)
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return the attributes that `fit` has set and that predictions need."""
+        fitted = {key: value for key, value in vars(self).items() if key.endswith("_")}
+        return {key: value for key, value in fitted.items() if key not in self._not_saved}
+
+    def predict_proba(self, X: Graphs) -> Floats:
+        """Return the probability of each class, ``(n_graphs, n_classes)``."""
+        check_is_fitted(self, "classes_")
+        graphs = as_dataset(X)
+        if len(self.classes_) == 1 or len(graphs) == 0:
+            return np.ones((len(graphs), len(self.classes_)))
+        runs = track(_runs(graphs), "predicting")
+        proba = [self._predict_proba(_hidden(graphs[run])) for run in runs]
+        return self._sharpened(np.concatenate(proba))
+
+    def novelty(self, X: Graphs) -> list[Novelty]:
+        """Return for each graph how unlike the training graphs it is, and in what."""
+        check_is_fitted(self, "classes_")
+        return self.familiar_.compare(as_dataset(X))
+
+    def suggest(self, X: Graphs, n: int = 20) -> list[Suggestion]:
+        """Return which of these graphs to label next, at most ``n``, the most useful first.
+
+        Graphs of ``X`` that have a target count as labeled, besides those of `fit`; neither they
+        nor graphs that look exactly like them are suggested. See `kgnn.estimator.suggestion`.
+        """
+        check_is_fitted(self, "classes_")
+        labels = self.classes_.tolist()
+        return next_to_label(as_dataset(X), self.labeled_graphs_, self._ask_in_runs, labels, n)
+
+    def _ask_in_runs(self, graphs: GraphDataset) -> dict[str, Floats]:
+        """Return the probabilities of the model and of its parts, in bounded memory."""
+        runs = track(_runs(graphs), "predicting")
+        parts = [self._proba_of_each(_hidden(graphs[run])) for run in runs]
+        return {who: np.concatenate([part[who] for part in parts]) for who in parts[0]}
+
+    def predict(self, X: Graphs) -> NDArray[Any]:
+        """Return the most probable label of each graph."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def score(self, X: Graphs, y: ArrayLike | None = None, sample_weight: Any = None) -> float:
+        """Return the accuracy on the graphs that have a label.
+
+        ``y`` defaults to the dataset's targets, as in `fit`, and may have −1 or None: so
+        `sklearn.model_selection.cross_val_score` works on graphs of which only some are labeled.
+        Labels in another form than those of `fit` are refused.
+        """
+        check_is_fitted(self, "classes_")
+        graphs = as_dataset(X)
+        labels = self._labels_of(graphs, y)
+        known = np.flatnonzero([label is not None for label in labels])
+        if not len(known):
+            raise GraphDataError(
+                f"a score needs labels, and none of the {len(graphs)} graphs has one"
+            )
+        self._require_form(labels[known], "label")
+        answers = self.predict(graphs[known]).tolist()
+        right = [a == b for a, b in zip(answers, labels[known], strict=True)]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right, weights=weights))
+
+    def _fit_until_stopped(self, task: Task) -> None:
+        """Fit; after Ctrl-C keep what has been learned, if it is enough to predict."""
+        try:
+            self._fit(task)
+        except KeyboardInterrupt:
+            if not self._can_predict():
+                raise
+            self.interrupted_ = True
+            warnings.warn(
+                "Training was stopped by hand; the model is the best until then.",
+                KgnnWarning,
+                stacklevel=4,
+            )
+
+    def _can_predict(self) -> bool:
+        """Tell whether a fit that was stopped has left something to predict with."""
+        return False
+
+    def _fit(self, task: Task) -> None:
+        """Learn from a task with at least two classes; set attributes that end in ``_``."""
+        raise NotImplementedError
+
+    def _predict_proba(self, graphs: GraphDataset) -> Floats:
+        """Return class probabilities of at least one graph."""
+        raise NotImplementedError
+
+    def _labels_of(self, graphs: GraphDataset, y: Any) -> Labels:
+        """Return labels as given, or else the targets of the graphs, in the form of the classes."""
+        if y is not None:
+            return given_labels(graphs, y)
+        # Models that were saved by earlier versions do not know the names.
+        names = getattr(self, "target_names_", graphs.class_names)
+        return translated(own_labels(graphs), self.classes_.tolist(), names)
+
+    def _encode(self, labels: Labels) -> Ints:
+        """Turn labels into positions in ``classes_``; what is not there becomes −1."""
+        position = {label: code for code, label in enumerate(self.classes_.tolist())}
+        return np.array([position.get(label, UNLABELED) for label in labels], dtype=np.int64)
+
+    def _validation(self, validation: Any) -> tuple[GraphDataset, Ints] | None:
+        is_pair = isinstance(validation, tuple | list) and len(validation) == 2
+        X, y = validation if is_pair and not is_graph(validation[0]) else (validation, None)
+        graphs = as_dataset(X)
+        labels = self._labels_of(graphs, y)
+        known = [label for label in labels if label is not None]
+        if not known and y is None:
+            raise GraphDataError(
+                f"none of the {len(graphs)} validation graphs has a target; "
+                "give validation=(graphs, labels)"
+            )
+        if not known:
+            warnings.warn(
+                f"None of the {len(graphs)} validation graphs has a label, so that nothing can be "
+                "chosen or calibrated on them.",
+                KgnnWarning,
+                stacklevel=4,
+            )
+            return None
+        targets = self._encode(labels)
+        usable = np.flatnonzero(targets >= 0)
+        if len(usable) == 0:
+            raise self._other_form("validation label", known[0])
+        return _hidden(graphs[usable]), targets[usable]
+
+    def _require_form(self, labels: Labels, what: str) -> None:
+        """Refuse labels of which none can be a class, and warn if none is one."""
+        classes = self.classes_.tolist()
+        if any(label in classes for label in labels):
+            return
+        if kind(labels[0]) != kind(classes[0]):
+            raise self._other_form(what, labels[0])
+        warnings.warn(
+            f"No {what} is a class of the training graphs: {labels[0]!r} is not among {classes}.",
+            KgnnWarning,
+            stacklevel=3,
+        )
+
+    def _other_form(self, what: str, first: Any) -> GraphDataError:
+        return GraphDataError(
+            f"no {what} is a class of the training graphs: {first!r} is not among "
+            f"{self.classes_.tolist()}; give the labels of both in the same form, and "
+            "some training graph a label that the others have, too"
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _runs(graphs: GraphDataset) -> list[slice]:
+    """Cut graphs into runs of a bounded number of nodes, so that predictions take little memory."""
+    run = graphs.node_offsets[:-1] // _NODES_AT_ONCE
+    return [slice(a, b) for a, b in pairwise([0, *(np.flatnonzero(np.diff(run)) + 1), len(graphs)])]
+
+
+def _hidden(graphs: GraphDataset) -> GraphDataset:
+    """Return the graphs without their targets, so that no method can read them by accident."""
+    return graphs.with_targets(np.full(len(graphs), UNLABELED))

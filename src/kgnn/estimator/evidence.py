@@ -1,0 +1,247 @@
+"""How much the parts of a graph speak for a class: the model is asked again without them.
+
+The *evidence* of a set S of nodes for a class is
+
+    log-odds of the class, given the graph  −  log-odds of the class, given the graph without S
+
+where a graph without S has lost these nodes and their edges, nothing else, and the log-odds are
+those of the model's own probabilities. +1 means that S multiplies the odds by e ≈ 2.7. It is a
+measurement and not an approximation: whoever removes the nodes and asks the model gets the same
+number, up to ±20: beyond that, probabilities are so near 0 or 1 that they may have been rounded to
+it, and evidence that is larger counts as ±20. What a class lacks can be no evidence: a graph may be
+of a class because it has no ring.
+
+Asked for are single nodes, and the *rooted substructures* of the graph: all nodes that have the
+same Weisfeiler-Lehman color of a depth, which is the same surroundings up to that distance. A set
+of more than half of the nodes is not asked for, since what is left is another graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgnn.graphs.graph import Array, Floats, GraphDataset, Ints, offsets_of
+from kgnn.kernels.colors import colors, neighbor_sums, resolve_start
+from kgnn.kernels.numbering import numbered
+from kgnn.kernels.subtrees import subtree
+
+# Probabilities of graphs by who says so, each (n_graphs, n_classes); the model's own has this name.
+Predict = Callable[[GraphDataset], Mapping[str, Floats]]
+PREDICTION = "prediction"
+
+# What an explanation may cost: nodes of all graphs that the model is asked about.
+_MOST_NODES = 1 << 17
+_FEWEST_SETS = 16
+_LONGEST_WALKS = 2000  # nodes of an unfolded neighborhood that is written out
+_LONGEST_TEXT = 300
+# Odds that change by a factor of 500 million. Where a probability was rounded to 0 the true change
+# is unknown: the logarithm of the smallest number there is would be shown as if it were measured.
+MOST_EVIDENCE = 20.0
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Substructure:
+    """Nodes with the same surroundings, and what they say.
+
+    Attributes
+    ----------
+    text : str
+        The rooted subtree: a node's label, then its neighbors in parentheses.
+    depth : int
+        How far the surroundings reach.
+    nodes : tuple of int
+    evidence : dict of str to float
+        For the predicted class, from −20 to 20: of the model (``prediction``), and of its networks
+        where it has several.
+    without : float
+        Probability of the predicted class, were these nodes not there.
+    """
+
+    text: str
+    depth: int
+    nodes: tuple[int, ...]
+    evidence: dict[str, float]
+    without: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for and against the predicted class.
+
+    Attributes
+    ----------
+    nodes : tuple of float
+        Evidence of each node alone; in graphs too large for that, its share of the smallest
+        substructure that was measured.
+    substructures : tuple of Substructure
+        Most evidence first.
+    notes : tuple of str
+        What could not be measured.
+    """
+
+    nodes: tuple[float, ...]
+    substructures: tuple[Substructure, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Part:
+    depth: int | None  # None for a node by itself
+    nodes: Ints
+
+
+def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 2) -> Evidence:
+    """Ask a model what it would say without each part of a graph.
+
+    Parameters
+    ----------
+    predict : callable
+    graph : GraphDataset
+        With one graph.
+    target : int
+        Column of the class that evidence is for.
+    depth : int
+        Of the largest substructures.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.packing import pack
+    >>> water = pack("water", [3], [0, 0], [1, 2], node_labels=["O", "H", "H"])
+    >>> def by_oxygen(graphs):
+    ...     oxygen = np.bincount(graphs.node_graphs[graphs.node_labels == 1], minlength=len(graphs))
+    ...     return {"prediction": np.where(oxygen > 0, 0.9, 0.5)[:, None] * [[1, -1]] + [[0, 1]]}
+    >>> np.round(measure(by_oxygen, water, 0).nodes, 2).tolist()
+    [2.2, 0.0, 0.0]
+    """
+    parts, notes = _affordable(graph, depth)
+    if not parts:
+        return Evidence((0.0,) * graph.n_nodes, (), notes)
+    proba = predict(without(graph, [np.empty(0, dtype=np.int64), *(part.nodes for part in parts)]))
+    odds = {who: log_odds(each, target) for who, each in proba.items()}
+    falls = {
+        who: np.clip(each[0] - each[1:], -MOST_EVIDENCE, MOST_EVIDENCE)
+        for who, each in odds.items()
+    }
+    start = resolve_start(graph, "auto")
+    found = [
+        Substructure(
+            _text(graph, int(part.nodes[0]), part.depth, start),
+            part.depth,
+            tuple(part.nodes.tolist()),
+            {who: float(fall[row]) for who, fall in falls.items()},
+            float(proba[PREDICTION][1 + row, target]),
+        )
+        for row, part in enumerate(parts)
+        if part.depth is not None
+    ]
+    found.sort(key=lambda each: -each.evidence[PREDICTION])
+    return Evidence(_of_nodes(graph, parts, falls[PREDICTION]), tuple(found), notes)
+
+
+def without(graph: GraphDataset, sets: Sequence[Ints]) -> GraphDataset:
+    """Return copies of a graph, each without some of its nodes and the edges at them.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> ring = cycles_and_trees(1)
+    >>> [each.n_edges for each in without(ring, [np.array([]), np.array([2])])]
+    [7, 5]
+    """
+    copies = graph[np.zeros(len(sets), dtype=np.int64)]
+    kept = np.ones(copies.n_nodes, dtype=np.bool_)
+    for first, nodes in zip(copies.node_offsets[:-1], sets, strict=True):
+        kept[first + np.asarray(nodes, dtype=np.int64)] = False
+    sources = np.repeat(np.arange(copies.n_nodes), copies.degrees)
+    kept_arcs = kept[sources] & kept[copies.neighbors]
+    degrees = np.bincount(sources[kept_arcs], minlength=copies.n_nodes)[kept]
+    number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    return replace(
+        copies,
+        node_offsets=offsets_of(np.bincount(copies.node_graphs[kept], minlength=len(sets))),
+        arc_offsets=offsets_of(degrees),
+        neighbors=number[copies.neighbors[kept_arcs]],
+        node_labels=_some(copies.node_labels, kept),
+        node_attributes=_some(copies.node_attributes, kept),
+        edge_labels=_some(copies.edge_labels, kept_arcs),
+        edge_weights=_some(copies.edge_weights, kept_arcs),
+    )
+
+
+def _some(values: Array | None, kept: NDArray[np.bool_]) -> Array | None:
+    return None if values is None else values[kept]  # type: ignore[return-value]
+
+
+def log_odds(proba: Floats, target: int) -> Floats:
+    """Return the logarithm of the odds of a class, finite even where it is certain.
+
+    Examples
+    --------
+    >>> log_odds(np.array([[0.5, 0.5], [0.2, 0.8]]), 1).round(2).tolist()
+    [0.0, 1.39]
+    """
+    others = np.delete(proba, target, axis=1).sum(axis=1)
+    own = proba[:, target]
+    return np.asarray(np.log(np.maximum(own, _TINY)) - np.log(np.maximum(others, _TINY)))
+
+
+def _affordable(graph: GraphDataset, depth: int) -> tuple[list[_Part], tuple[str, ...]]:
+    """Return the sets of nodes to ask for, shallow and common substructures first."""
+    n = graph.n_nodes
+    if n < 2:
+        return [], ("A graph of one node has no parts that could be left out.",)
+    parts = _substructures(graph, depth)
+    found = {int(part.nodes[0]) for part in parts if len(part.nodes) == 1}
+    alone = [_Part(None, np.array([node])) for node in range(n) if node not in found]
+    most = max(_FEWEST_SETS, _MOST_NODES // n)
+    if len(parts) + len(alone) <= most:
+        return parts + alone, ()
+    note = f"The graph is too large to leave out each of its {n:,} nodes alone."
+    if len(parts) > most:
+        note += f" Of {len(parts):,} substructures the {most} simplest and most common were tried."
+    return parts[:most], (note,)
+
+
+def _substructures(graph: GraphDataset, depth: int) -> list[_Part]:
+    """Return the classes of nodes that look alike, those of equal nodes once, at least depth."""
+    parts: dict[bytes, _Part] = {}
+    for level, coloring in enumerate(colors(graph, depth)):
+        _, number = numbered(coloring)
+        order = np.argsort(number, kind="stable")
+        classes = np.split(order, np.cumsum(np.bincount(number))[:-1])
+        for nodes in sorted(classes, key=lambda each: -len(each)):
+            if 2 * len(nodes) <= graph.n_nodes:
+                parts.setdefault(nodes.tobytes(), _Part(level, nodes))
+    return list(parts.values())
+
+
+def _of_nodes(graph: GraphDataset, parts: list[_Part], falls: Floats) -> tuple[float, ...]:
+    evidence = np.zeros(graph.n_nodes)
+    for row in sorted(range(len(parts)), key=lambda row: -len(parts[row].nodes)):
+        evidence[parts[row].nodes] = falls[row] / len(parts[row].nodes)  # smaller ones come later
+    return tuple(evidence.tolist())
+
+
+def _text(graph: GraphDataset, node: int, depth: int, start: str) -> str:
+    """Write a subtree out, as deep as it can be read."""
+    written = depth
+    while written > 1 and _n_walks(graph, written)[node] > _LONGEST_WALKS:
+        written -= 1
+    text = subtree(graph, node, written, start=start)
+    if depth > 0 and graph.degrees[node] == 0:
+        return f"{text}()"  # not the same as any node with that label
+    if len(text) > _LONGEST_TEXT:
+        return text[:_LONGEST_TEXT] + "…"
+    return text if written == depth else text + "…"
+
+
+def _n_walks(graph: GraphDataset, length: int) -> NDArray[np.uint64]:
+    walks = np.ones(graph.n_nodes, dtype=np.uint64)
+    for _ in range(length):
+        walks = neighbor_sums(graph, walks)
+    return walks

@@ -1,0 +1,253 @@
+"""Why a model gives a graph a class, as plain data for people, pages and other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from kgnn.estimator.evidence import PREDICTION, Evidence, Substructure
+from kgnn.estimator.neighbors import Neighbor
+from kgnn.estimator.novelty import Novelty
+from kgnn.graphs.graph import Graph
+
+# Larger graphs are drawn in part.
+DRAWABLE = 400
+_SHOWN = 5  # substructures for, and against
+# What a network is called where people read.
+NAMES = {"gnn": "p", "memory": "q", "both": "both"}
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A graph as it can be drawn: whole, or the part that matters.
+
+    Attributes
+    ----------
+    name : str
+    n_nodes, n_edges : int
+        Of the whole graph.
+    nodes : tuple of int
+        Nodes to draw, by their numbers in the graph.
+    edges : tuple of (int, int)
+        Between these, as positions in ``nodes``.
+    node_labels : tuple of str
+        Of the nodes to draw; empty where they have none.
+    edge_labels : tuple of str
+        Of the edges to draw; empty where they have none.
+    """
+
+    name: str
+    n_nodes: int
+    n_edges: int
+    nodes: tuple[int, ...]
+    edges: tuple[tuple[int, int], ...]
+    node_labels: tuple[str, ...]
+    edge_labels: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, graph: Graph, importance: tuple[float, ...] = ()) -> Sketch:
+        """Sketch a graph; of a large one, the surroundings of its most important nodes.
+
+        Examples
+        --------
+        >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+        >>> Sketch.of(cycles_and_trees(1, max_nodes=5)[0]).edges
+        ((0, 1), (0, 3), (1, 2), (2, 3))
+        """
+        nodes = list(range(graph.n_nodes))
+        if graph.n_nodes > DRAWABLE:
+            nodes = _surroundings(graph, importance)
+        place = np.full(graph.n_nodes, -1)
+        place[nodes] = np.arange(len(nodes))
+        edges = place[graph.edges]
+        drawn = np.flatnonzero((edges >= 0).all(axis=1)).tolist()
+        labels, edge_labels = graph.node_labels or [], graph.edge_labels or []
+        return cls(
+            graph.name,
+            graph.n_nodes,
+            graph.n_edges,
+            tuple(nodes),
+            tuple((u, v) for u, v in edges[drawn].tolist()),
+            tuple(labels[node] for node in nodes) if labels else (),
+            tuple(edge_labels[edge] for edge in drawn) if edge_labels else (),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Why a model gives a graph a class.
+
+    Attributes
+    ----------
+    method : str
+        What the model is.
+    graph : Sketch
+        The graph that is explained.
+    classes : tuple
+        All labels.
+    predicted : object
+        The most probable one.
+    proba : dict of str to tuple of float
+        Probability of each class: the model's own (``prediction``), and those of p (``gnn``), q
+        (``memory``) and ``both`` where it has them.
+    label_set : tuple or None
+        Labels that the graph may have, with an error of at most ``error``; None where the model
+        has nothing to promise it by.
+    error : float
+    novelty : Novelty
+        How unlike the training graphs it is.
+    evidence : Evidence
+        What in the graph speaks for and against the predicted class; see
+        `kgnn.estimator.evidence`.
+    neighbors : tuple of Neighbor
+        Labeled graphs that the memory attends to most; without a memory, the most similar ones.
+    neighbor_graphs : tuple of Sketch
+        The same, to be drawn.
+    elsewhere : tuple of float
+        Share of the attention, hop by hop, that goes to graphs whose labels are guesses of the
+        model itself.
+    """
+
+    method: str
+    graph: Sketch
+    classes: tuple[Any, ...]
+    predicted: Any
+    proba: dict[str, tuple[float, ...]]
+    label_set: tuple[Any, ...] | None
+    error: float
+    novelty: Novelty
+    evidence: Evidence
+    neighbors: tuple[Neighbor, ...]
+    neighbor_graphs: tuple[Sketch, ...]
+    elsewhere: tuple[float, ...] = ()
+
+    @property
+    def confidence(self) -> float:
+        """Probability of the predicted class."""
+        return self.proba[PREDICTION][self.classes.index(self.predicted)]
+
+    def speaking(self, *, against: bool = False, n: int = _SHOWN) -> tuple[Substructure, ...]:
+        """Return the substructures that speak most for the predicted class, or against it."""
+        sign = -1 if against else 1
+        found = [s for s in self.evidence.substructures if sign * s.evidence[PREDICTION] > 0]
+        found.sort(key=lambda each: -abs(each.evidence[PREDICTION]))
+        return tuple(found[:n])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; `from_json` makes the same explanation of it."""
+        return {**asdict(self), "novelty": self.novelty._asdict()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Explanation:
+        """Read what `to_json` has written, also by way of a file."""
+        plain = _tupled(data)
+        evidence = plain["evidence"]
+        found = tuple(Substructure(**each) for each in evidence["substructures"])
+        return cls(
+            **{
+                **plain,
+                "graph": Sketch(**plain["graph"]),
+                "novelty": Novelty(**plain["novelty"]),
+                "evidence": Evidence(**{**evidence, "substructures": found}),
+                "neighbors": tuple(Neighbor(**each) for each in plain["neighbors"]),
+                "neighbor_graphs": tuple(Sketch(**each) for each in plain["neighbor_graphs"]),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Explanation({self.method} of graph '{self.graph.name}': {self.predicted!r} with "
+            f"probability {self.confidence:.2f}, {len(self.evidence.substructures)} substructures, "
+            f"{len(self.neighbors)} neighbors)"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def promised(explanation: Explanation) -> str:
+    """Say what the label is with a promised error, or why nothing is promised."""
+    if explanation.label_set is None:
+        return "No set of labels: that needs a model fitted with validation graphs or cross_fit."
+    labels = " or ".join(map(str, explanation.label_set))
+    return f"With an error of at most {explanation.error:.0%}, the class is {labels}."
+
+
+def familiarity(explanation: Explanation) -> str:
+    """Say whether the graph is like the training graphs."""
+    if not explanation.novelty.is_novel:
+        return "The graph looks like the training graphs."
+    return f"Unlike the training graphs: {'; '.join(explanation.novelty.reasons)}."
+
+
+def signed(evidence: float) -> str:
+    """Write evidence for people, in three digits or so.
+
+    Examples
+    --------
+    >>> signed(0.123), signed(-12.34), signed(1234.5)
+    ('+0.12', '−12.3', '+1,234')
+    """
+    decimals = 2 if abs(evidence) < 10 else 1 if abs(evidence) < 100 else 0
+    return f"{evidence:+,.{decimals}f}".replace("-", "−")
+
+
+def node_list(nodes: tuple[int, ...], most: int = 8) -> str:
+    """Write nodes for people.
+
+    Examples
+    --------
+    >>> node_list((3,)), node_list((1, 2, 5)), node_list(tuple(range(100)), most=2)
+    ('node 3', 'nodes 1, 2, 5', 'nodes 0, 1 and 98 more')
+    """
+    listed = ", ".join(map(str, nodes[:most]))
+    more = f" and {len(nodes) - most:,} more" if len(nodes) > most else ""
+    return f"node{'s' if len(nodes) > 1 else ''} {listed}{more}"
+
+
+def _lines(explanation: Explanation) -> Iterator[str]:
+    graph = explanation.graph
+    place = explanation.classes.index(explanation.predicted)
+    each = [f"{NAMES[k]} {v[place]:.1%}" for k, v in explanation.proba.items() if k in NAMES]
+    own = f" ({', '.join(each)})" if each else ""
+    yield f"Graph {graph.name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges"
+    yield f"Prediction: class {explanation.predicted}, {explanation.confidence:.1%}{own}"
+    yield promised(explanation)
+    yield familiarity(explanation)
+    for against in (False, True):
+        found = explanation.speaking(against=against)
+        if found:
+            yield f"Speaks {'against' if against else 'for'} class {explanation.predicted}:"
+        for part in found:
+            told = f"{node_list(part.nodes)}; {part.without:.1%} without"
+            yield f"  {signed(part.evidence[PREDICTION]):>6}  {part.text}  ({told})"
+    yield from explanation.evidence.notes
+    has_memory = any(each.attention for each in explanation.neighbors)
+    yield "Labeled graphs attended to:" if has_memory else "Most similar labeled graphs:"
+    for near in explanation.neighbors:
+        weights = "".join(f" {weight:6.1%}" for weight in near.attention)
+        yield f"  {near.name}: class {near.label}, kernel {near.kernel_value:.2f}" + (
+            f", attention{weights}" if weights else ""
+        )
+
+
+def _surroundings(graph: Graph, importance: tuple[float, ...]) -> list[int]:
+    """Return nodes around the most important ones, as many as can be drawn."""
+    weights = np.abs(importance) if importance else np.zeros(graph.n_nodes)
+    chosen: dict[int, None] = {}  # in the order found
+    for start in np.argsort(-weights, kind="stable").tolist():
+        for node in (start, *graph.neighbors(start).tolist()):
+            chosen.setdefault(node)
+        if len(chosen) >= DRAWABLE:
+            break
+    return sorted(list(chosen)[:DRAWABLE])
+
+
+def _tupled(value: Any) -> Any:
+    """Turn lists into tuples, all the way down."""
+    if isinstance(value, dict):
+        return {key: _tupled(each) for key, each in value.items()}
+    return tuple(map(_tupled, value)) if isinstance(value, (list, tuple)) else value

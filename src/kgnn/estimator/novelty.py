@@ -1,0 +1,147 @@
+"""How unlike the training graphs a graph is: a number and the reasons.
+
+A model gives every graph a class, also one that has nothing to do with what it has seen. Three
+things can be told without a model: labels of nodes that were never there, a size that was never
+there, and neighborhoods (Weisfeiler-Lehman colors of depth 1) that occurred in no training graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.kernels.colors import colors
+from kgnn.kernels.numbering import Colors
+
+# One training graph in a hundred has more unseen neighborhoods than this.
+_RARE = 0.99
+_FACTOR = 1.5  # by which a size may exceed what was there
+
+
+class Novelty(NamedTuple):
+    """How unlike the training graphs a graph is.
+
+    Attributes
+    ----------
+    score : float
+        Share of the graph's nodes whose neighborhood, or own label, no training graph has.
+    reasons : tuple of str
+        What is unlike; empty for a graph that is as usual.
+    unknown_labels : int
+        Nodes with a label that no training graph has.
+    """
+
+    score: float
+    reasons: tuple[str, ...]
+    unknown_labels: int
+
+    @property
+    def is_novel(self) -> bool:
+        """Whether a prediction should not be trusted without a look."""
+        return bool(self.reasons)
+
+
+@dataclass(frozen=True, eq=False)
+class Familiar:
+    """What the training graphs look like.
+
+    Attributes
+    ----------
+    label_names : tuple of str
+        Labels that nodes of training graphs have.
+    has_labels : bool
+    sizes : (2,) int
+        Fewest and most nodes.
+    neighborhoods : (n,) uint64
+        Colors of depth 1 of all training graphs, sorted.
+    usual : float
+        Share of unseen neighborhoods that a training graph rarely exceeds, had it not been there
+        itself.
+    """
+
+    label_names: tuple[str, ...]
+    has_labels: bool
+    sizes: Ints
+    neighborhoods: Colors
+    usual: float
+
+    @classmethod
+    def of(cls, graphs: GraphDataset) -> Familiar:
+        """Look at training graphs.
+
+        Examples
+        --------
+        >>> from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
+        >>> familiar = Familiar.of(cycles_and_trees(40))
+        >>> [n.is_novel for n in familiar.compare(cycles_and_trees(3, seed=1))]
+        [False, False, False]
+        >>> [n.is_novel for n in familiar.compare(planted_motifs(2))]
+        [True, True]
+        """
+        coloring = _neighborhoods(graphs)
+        known, place = np.unique(coloring, return_inverse=True)
+        pairs = np.unique(np.column_stack([graphs.node_graphs, place.reshape(-1)]), axis=0)
+        n_graphs = np.bincount(pairs[:, 1], minlength=len(known))
+        own_share = _mean_by_graph(graphs, n_graphs[place.reshape(-1)] == 1)
+        return cls(
+            _used_labels(graphs),
+            graphs.node_labels is not None,
+            np.array([graphs.graph_sizes.min(), graphs.graph_sizes.max()]),
+            known,
+            float(np.quantile(own_share, _RARE)),
+        )
+
+    def compare(self, graphs: GraphDataset) -> list[Novelty]:
+        """Say of each graph how unlike the training graphs it is."""
+        strange = _mean_by_graph(graphs, ~np.isin(_neighborhoods(graphs), self.neighborhoods))
+        unknown = self._unknown_labels(graphs)
+        sizes = graphs.graph_sizes.tolist()
+        return [
+            Novelty(float(share), self._reasons(share, n_unknown, size, graphs), n_unknown)
+            for share, n_unknown, size in zip(strange, unknown.tolist(), sizes, strict=True)
+        ]
+
+    def _unknown_labels(self, graphs: GraphDataset) -> Ints:
+        if graphs.node_labels is None:
+            return np.zeros(len(graphs), dtype=np.int64)
+        known = np.isin(np.array(graphs.node_label_names), np.array(self.label_names))
+        is_unknown = ~known[graphs.node_labels]
+        return np.bincount(graphs.node_graphs[is_unknown], minlength=len(graphs))
+
+    def _reasons(
+        self, share: float, n_unknown: int, size: int, graphs: GraphDataset
+    ) -> tuple[str, ...]:
+        reasons = []
+        if (graphs.node_labels is not None) != self.has_labels:
+            had, has = ("labels", "none") if self.has_labels else ("no labels", "some")
+            reasons.append(f"nodes of the training graphs have {had}, these have {has}")
+        if n_unknown:
+            reasons.append(f"{n_unknown} of {size} nodes have a label that no training graph has")
+        least, most = self.sizes.tolist()
+        if size > _FACTOR * most or size * _FACTOR < least:
+            reasons.append(f"it has {size} nodes, training graphs have {least} to {most}")
+        if share > self.usual:
+            reasons.append(
+                f"{share:.0%} of its nodes have neighbors as no training graph has them; "
+                f"{self.usual:.0%} would be usual"
+            )
+        return tuple(reasons)
+
+
+def _neighborhoods(graphs: GraphDataset) -> Colors:
+    return list(colors(graphs, 1))[-1]
+
+
+def _mean_by_graph(graphs: GraphDataset, values: np.ndarray) -> Floats:
+    totals = np.bincount(graphs.node_graphs, weights=values, minlength=len(graphs))
+    return totals / np.maximum(graphs.graph_sizes, 1)
+
+
+def _used_labels(graphs: GraphDataset) -> tuple[str, ...]:
+    if graphs.node_labels is None:
+        return ()
+    used = np.unique(graphs.node_labels)
+    return tuple(graphs.node_label_names[label] for label in used.tolist())

@@ -1,0 +1,294 @@
+"""Which graphs to label next: those that a model doubts, that stand for many, and no two alike.
+
+Of the candidates a short list is drawn, in which a graph has the more weight the more it is
+doubted. From the list graphs are taken one by one, each time the one that stands for most of what
+is similar neither to a labeled graph nor to one taken before. The list is drawn, rather than the
+most doubted taken, since those are of one kind and often unlike all others; docs/label-next.md has
+figures. The draw is a hash of what graphs look like: the same candidates give the same list.
+
+References
+----------
+Wei, Iyer & Bilmes, *Submodularity in data subset selection and active learning*, ICML 2015: doubt
+makes a list, facility location chooses from it.
+Kirsch et al., *Stochastic batch acquisition*, TMLR 2023: draws by a power of the doubt.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from kgnn.errors import ParameterError
+from kgnn.estimator.evidence import PREDICTION, Predict
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.kernels.base import gram
+from kgnn.kernels.colors import mix
+from kgnn.kernels.looks import looks
+from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+
+_POWER = 4.0  # of the doubt, in the draw of the short list
+_LISTED_PER_CHOSEN = 5
+_LONGEST_LIST = 2048  # graphs, all of which are compared with each other: 32 MB
+_COMPARED_AT_ONCE = 1 << 22  # pairs of graphs
+_PARTS = "gnn", "memory"  # of a model, which may disagree
+_MUCH_DOUBT, _MUCH_DISAGREEMENT = 0.9, 0.2  # worth a word
+
+
+class Suggestion(NamedTuple):
+    """A graph that is worth a label.
+
+    Attributes
+    ----------
+    row : int
+        Its position among the graphs that were given.
+    name : str
+    predicted : object
+        The label that the model gives it.
+    confidence : float
+        Probability of that label.
+    disagreement : float or None
+        Probability that the parts of the model put on different classes, at most 1; None for a
+        model of one part.
+    distance : float
+        To the most similar labeled graph: 0 for one that the Weisfeiler-Lehman kernel cannot tell
+        apart, 1 for a graph that has nothing in common with any.
+    alike : int
+        How many other candidates look exactly the same; one label serves them all.
+    why : str
+    """
+
+    row: int
+    name: str
+    predicted: Any
+    confidence: float
+    disagreement: float | None
+    distance: float
+    alike: int
+    why: str
+
+
+def next_to_label(
+    graphs: GraphDataset, labeled: GraphDataset, ask: Predict, classes: Sequence[Any], n: int
+) -> list[Suggestion]:
+    """Return at most ``n`` graphs to label next, the most useful first.
+
+    Parameters
+    ----------
+    graphs : GraphDataset
+        Those with a target count as labeled. Of graphs that look exactly alike one is suggested,
+        and none if one of them is labeled.
+    labeled : GraphDataset
+        What the model was fitted on.
+    ask : callable
+        Graphs to probabilities, by name of who says so; ``prediction`` is the model's own.
+    classes : sequence
+        What the columns of probabilities stand for.
+    n : int
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(60)
+    >>> candidates = graphs[10:].with_targets([-1] * 50)
+    >>> ask = lambda some: {"prediction": np.full((len(some), 2), 0.5)}
+    >>> found = next_to_label(candidates, graphs[:10], ask, ["cycle", "tree"], 2)
+    >>> found[0].why.split("; ")[0]
+    'undecided between cycle (50%) and tree (50%)'
+    """
+    if n < 1:
+        raise ParameterError(f"At least one graph must be asked for, got n={n}.")
+    known = [labeled, graphs[graphs.targets >= 0]]
+    candidates = Candidates.of(graphs, known)
+    if len(candidates.rows) == 0:
+        return []
+    opinion = Opinion.of(ask(graphs[candidates.rows]))
+    order = candidates.drawn(opinion.doubt)
+    length = min(_LISTED_PER_CHOSEN * n, _LONGEST_LIST)
+    suggestions: list[Suggestion] = []
+    while len(suggestions) < n and len(order):
+        listed, order = order[:length], order[length:]
+        among, covered = _similarities(graphs[candidates.rows[listed]], known)
+        chosen = most_covering(among, covered, opinion.doubt[listed], n - len(suggestions))
+        typical = float(np.median(1 - covered))
+        suggestions += [
+            _suggestion(graphs, candidates, opinion, classes, listed[at], 1 - covered[at], typical)
+            for at in chosen.tolist()
+        ]
+    return suggestions
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Graphs that may be suggested, one of each look.
+
+    Attributes
+    ----------
+    rows : (n,) int
+        Where they are.
+    alike : (n,) int
+        How many others look the same.
+    noise : (n,) float
+        From 0 to 1, drawn by looks; whenever something else is labeled, the draw is another.
+    """
+
+    rows: Ints
+    alike: Ints
+    noise: Floats
+
+    @classmethod
+    def of(cls, graphs: GraphDataset, known: Sequence[GraphDataset]) -> Candidates:
+        """Leave out what is labeled, and what looks like something that is."""
+        own, theirs = looks(graphs), np.concatenate([looks(each) for each in known])
+        free = np.flatnonzero((graphs.targets < 0) & ~np.isin(own, theirs))
+        found, first, counts = np.unique(own[free], return_index=True, return_counts=True)
+        bits = mix(found + theirs.sum(dtype=np.uint64)) >> np.uint64(11)
+        return cls(free[first], counts - 1, (bits.astype(np.float64) + 0.5) / 2.0**53)
+
+    def drawn(self, doubt: Floats) -> Ints:
+        """Return an order in which a candidate is the sooner, the more it is doubted.
+
+        It is a draw without replacement, where the weight of a candidate is a power of its doubt.
+        """
+        gumbel = -np.log(-np.log(self.noise))
+        return np.argsort(-(_POWER * np.log(doubt) + gumbel), kind="stable")
+
+
+@dataclass(frozen=True, eq=False)
+class Opinion:
+    """What a model says of graphs.
+
+    Attributes
+    ----------
+    proba : (n, n_classes)
+    entropy : (n,)
+        Of the probabilities, as a share of what it can be.
+    disagreement : (n,) or None
+        Probability that its parts put on different classes.
+    """
+
+    proba: Floats
+    entropy: Floats
+    disagreement: Floats | None
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Floats]) -> Opinion:
+        """Read what the model and its parts have answered."""
+        proba = asked[PREDICTION]
+        logs = np.log(np.maximum(proba, np.finfo(np.float64).tiny))
+        entropy = -(proba * logs).sum(axis=1) / np.log(max(proba.shape[1], 2))
+        parts = [asked[who] for who in _PARTS if who in asked]
+        together = np.min(parts, axis=0).sum(axis=1) if len(parts) > 1 else None
+        return cls(proba, entropy, None if together is None else np.clip(1 - together, 0, 1))
+
+    @property
+    def doubt(self) -> Floats:
+        """How little is settled, as a place among all, from 0 to 1.
+
+        It goes by entropy and disagreement together. Places say which graphs are doubted more than
+        others, whether the model is bold or shy, and are the same where nothing is doubted.
+        """
+        disputed = 0.0 if self.disagreement is None else self.disagreement
+        unsettled = np.asarray(self.entropy + disputed)
+        return np.asarray(rankdata(unsettled) / max(len(unsettled), 1))
+
+
+def most_covering(similarity: Floats, covered: Floats, doubt: Floats, n: int) -> Ints:
+    """Choose rows that stand for the others, those first that stand for most.
+
+    A row stands for another as far as it is more similar to it than all that is known or chosen
+    already; the sum over others is multiplied by the row's own doubt.
+
+    Parameters
+    ----------
+    similarity : (m, m)
+    covered : (m,)
+        Similarity of each to the most similar that is known.
+    doubt : (m,)
+    n : int
+        All where there are fewer.
+
+    Examples
+    --------
+    >>> near = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> most_covering(near, np.zeros(3), np.ones(3), 2)
+    array([0, 2])
+    """
+    covered = covered.copy()
+    chosen: list[int] = []
+    gains = np.maximum(similarity - covered, 0).sum(axis=1) * doubt
+    heap = [(-gain, row) for row, gain in enumerate(gains.tolist())]
+    heapq.heapify(heap)
+    while heap and len(chosen) < n:
+        _, row = heapq.heappop(heap)
+        now = -float(np.maximum(similarity[row] - covered, 0).sum() * doubt[row])
+        # Gains only shrink, so one that is still the largest when looked at anew is the largest.
+        if heap and (now, row) > heap[0]:
+            heapq.heappush(heap, (now, row))
+        else:
+            chosen.append(row)
+            np.maximum(covered, similarity[row], out=covered)
+    return np.array(chosen, dtype=np.int64)
+
+
+def _similarities(graphs: GraphDataset, known: Sequence[GraphDataset]) -> tuple[Floats, Floats]:
+    """Return kernel values of graphs with each other, and with the most similar known one.
+
+    The columns are those of the candidates: what no training graph has counts too.
+    """
+    has_labels = all(each.node_labels is not None for each in (graphs, *known))
+    kernel = WeisfeilerLehman(
+        2,
+        coarse=(0.5, 1.0),  # exact colors of large graphs hardly recur
+        counts="log",
+        normalize="level",
+        start="labels" if has_labels else "degree",
+    )
+    features = kernel.fit_transform(graphs)
+    n_levels, covered = len(kernel.levels_), np.zeros(len(graphs))
+    at_once = max(1, _COMPARED_AT_ONCE // len(graphs))
+    for each in known:
+        for start in range(0, len(each), at_once):
+            others = kernel.transform(each[start : start + at_once])
+            covered = np.maximum(covered, gram(features, others).max(axis=1) / n_levels)
+    return gram(features) / n_levels, np.minimum(covered, 1.0)
+
+
+def _suggestion(
+    graphs: GraphDataset,
+    candidates: Candidates,
+    opinion: Opinion,
+    classes: Sequence[Any],
+    place: int,
+    distance: float,
+    typical: float,
+) -> Suggestion:
+    row, proba = int(candidates.rows[place]), opinion.proba[place]
+    disagreement = None if opinion.disagreement is None else float(opinion.disagreement[place])
+    best, *others = np.argsort(-proba, kind="stable").tolist()
+    why = []
+    if others and opinion.entropy[place] >= _MUCH_DOUBT:
+        one, two = (f"{classes[c]} ({proba[c]:.0%})" for c in (best, others[0]))
+        why.append(f"undecided between {one} and {two}")
+    if disagreement is not None and disagreement >= _MUCH_DISAGREEMENT:
+        why.append(f"the networks disagree ({disagreement:.2f})")
+    # Where most are at no distance at all, that is typical, but not far; nor is a printed 0.00.
+    if distance >= typical and round(distance, 2) > 0:
+        why.append(f"farther from labeled graphs than most (distance {distance:.2f})")
+    alike = int(candidates.alike[place])
+    if alike:
+        why.append(f"{alike} more look exactly like it")
+    return Suggestion(
+        row,
+        graphs[row].name,
+        classes[best],
+        float(proba[best]),
+        disagreement,
+        float(distance),
+        alike,
+        "; ".join(why) or "stands for graphs that no other suggestion is similar to",
+    )

@@ -1,0 +1,1 @@
+"""Named datasets: the catalog, where they come from, and generated ones."""

@@ -1,0 +1,149 @@
+"""The dataset ``python-functions``: the syntax trees of the functions of Python's own library.
+
+One graph per function or method of some packages of the standard library on this machine. Nodes are
+the nodes of the abstract syntax tree, labeled by their type; edges lead from parent to child (label
+``child``) and from each child to the next (label ``next``). The class is the package.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import sysconfig
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from kgnn.errors import DatasetUnavailableError, GraphDataError
+from kgnn.graphs.datasets.cache import cached
+from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.readers.collector import GraphCollector
+
+NAME = "python-functions"
+PACKAGES = ("asyncio", "email", "multiprocessing", "unittest", "xml")
+MIN_NODES, MAX_NODES = 10, 300
+
+# Raised when the graphs change, so that older ones in the cache do not match.
+_REVISION = 1
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def build() -> GraphDataset:
+    """Build the dataset, or open it from the cache; it is the same for a given Python."""
+    return cached(NAME, sys.version, _REVISION, build=_build)
+
+
+def from_source(
+    source: str | bytes,
+    *,
+    module: str = "source",
+    target: str | None = None,
+    min_nodes: int = 1,
+    max_nodes: int | None = None,
+) -> GraphDataset:
+    """Turn the functions of any Python source into graphs like those of the dataset.
+
+    Parameters
+    ----------
+    source : str or bytes
+    module : str
+        Name of the dataset, and what the names of the functions begin with.
+    target : str, optional
+        Class of all the functions.
+    min_nodes, max_nodes : int, optional
+        Leave out smaller and larger functions.
+
+    Examples
+    --------
+    >>> function = from_source("def double(x): return 2 * x")[0]
+    >>> function.name, function.node_labels[:4]
+    ('source.double', ['FunctionDef', 'arguments', 'Return', 'arg'])
+    """
+    graphs = GraphCollector()
+    try:
+        _add_functions(graphs, source, module, target, min_nodes, max_nodes)
+    except SyntaxError as error:
+        raise GraphDataError(f"{module}, line {error.lineno}: {error.msg}") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise GraphDataError(f"{module} cannot be read as Python: {error!r}") from error
+    if not graphs:
+        raise GraphDataError(f"{module} holds no function of {min_nodes} or more nodes")
+    return graphs.dataset(module)
+
+
+def _build() -> GraphDataset:
+    library = Path(sysconfig.get_path("stdlib"))
+    graphs = GraphCollector()
+    for package in PACKAGES:
+        for path in sorted((library / package).rglob("*.py")):
+            parts = path.relative_to(library).with_suffix("").parts
+            if not {"test", "tests"} & set(parts):
+                module = ".".join(parts).removesuffix(".__init__")
+                _add_functions(graphs, path.read_bytes(), module, package, MIN_NODES, MAX_NODES)
+    if not graphs:
+        raise DatasetUnavailableError(
+            f"{NAME} is built from the source of Python's standard library, but {library} holds "
+            f"no source of {', '.join(PACKAGES)}. Use a Python that is installed with its library."
+        )
+    return graphs.dataset(NAME)
+
+
+def _add_functions(
+    graphs: GraphCollector,
+    source: str | bytes,
+    module: str,
+    target: str | None,
+    min_nodes: int,
+    max_nodes: int | None,
+) -> None:
+    seen: Counter[str] = Counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on the style of somebody else's code
+        tree = ast.parse(source)
+    for qualname, function in _functions(tree, module):
+        seen[qualname] += 1
+        labels, edges, edge_labels = _graph(function)
+        if min_nodes <= len(labels) <= (max_nodes or len(labels)):
+            name = qualname if seen[qualname] == 1 else f"{qualname}#{seen[qualname]}"
+            graphs.add(
+                name,
+                len(labels),
+                edges,
+                node_labels=labels,
+                edge_labels=edge_labels,
+                target=target,
+                name=name,
+            )
+
+
+def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function]]:
+    """Yield functions and methods by qualified name; nested ones are part of their outer one."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _Function):
+            yield f"{prefix}.{child.name}", child
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions(child, f"{prefix}.{child.name}")
+        elif isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from _functions(child, prefix)
+
+
+def _graph(function: _Function) -> tuple[list[str], list[tuple[int, int]], list[str]]:
+    """Return the labels of nodes, the edges and their labels.
+
+    Nodes are numbered by their position in a walk through the tree, for Python shares one object
+    between all places of an operator. Contexts (load, store) carry nothing and are left out.
+    """
+    nodes: list[ast.AST] = [function]
+    edges: list[tuple[int, int]] = []
+    edge_labels: list[str] = []
+    for number, node in enumerate(nodes):  # grows during the walk
+        children = [c for c in ast.iter_child_nodes(node) if not isinstance(c, ast.expr_context)]
+        numbers = range(len(nodes), len(nodes) + len(children))
+        edges += [(number, child) for child in numbers]
+        edges += pairwise(numbers)
+        edge_labels += ["child"] * len(numbers) + ["next"] * (len(numbers) - 1)
+        nodes += children
+    return [type(node).__name__ for node in nodes], edges, edge_labels

@@ -1,0 +1,221 @@
+"""Read and write JSON Lines: one graph per line.
+
+::
+
+    {"id": "caffeine", "nodes": ["C", "N", "O"], "edges": [[0, 1], [1, 2, "double"]], "target": 1}
+
+``nodes`` is a number of nodes, or a list of labels or of ``{"label": …, "attributes": [numbers]}``;
+an edge is two node numbers, from 0, and perhaps a label. ``id``, ``target`` (missing, null
+or empty: unlabeled) and ``weights`` (one number per edge) are optional.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kgnn.errors import GraphDataError
+from kgnn.graphs.excerpts import excerpt
+from kgnn.graphs.graph import Graph, GraphDataset
+from kgnn.graphs.readers.archive import MAX_BYTES
+from kgnn.graphs.readers.collector import GraphCollector
+from kgnn.graphs.readers.text_lines import numbered_lines, writing_lines
+from kgnn.graphs.refusal import Refusal, stop
+
+# Nodes that a line may have beyond the ends of its edges: a number of nodes costs no more to write
+# when it is wrong by a factor of a million.
+MAX_BARE_NODES = 1 << 24
+
+_GRAPH_KEYS = ("id", "nodes", "edges", "weights", "target")
+_NODE_KEYS = ("label", "attributes")
+
+
+def read(path: Path) -> GraphDataset:
+    """Read a ``.jsonl`` or ``.ndjson`` file, plain or compressed as ``.gz``."""
+    graphs = GraphCollector()
+    for place, graph in graphs_in(path, MAX_BYTES):
+        graphs.add(place, **graph)
+    return graphs.dataset(path.name.partition(".")[0])
+
+
+def graphs_in(
+    path: Path, max_bytes: int | None = None, refuse: Refusal = stop
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the graphs of a file one by one: a place, and what `GraphCollector.add` takes."""
+    place = None
+    for number, line in numbered_lines(path, max_bytes, refuse):
+        place = f"{path}, line {number}"
+        try:
+            graph = _graph(_parsed(line))
+        except RecursionError:
+            refuse(GraphDataError(f"{place}: nested too deeply to be a graph"))
+        except _Refused as refused:
+            refuse(GraphDataError(f"{place}: {refused}"))
+        else:
+            yield place, graph
+    if place is None:
+        raise GraphDataError(f"{path} holds no graphs; each line is to be a JSON object")
+
+
+def write(dataset: GraphDataset, path: str | Path) -> None:
+    """Write a dataset so that `read` gives it back; a path in ``.gz`` is compressed."""
+    has_names = dataset.graph_names is not None
+    with writing_lines(Path(path)) as stream:
+        for graph in dataset:
+            stream.write(json.dumps(_record(graph, has_names), ensure_ascii=False) + "\n")
+
+
+class _Refused(Exception):
+    """What is wrong with a line, before it is known which line it is."""
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line, parse_constant=_refuse_constant)
+    except ValueError as error:
+        raise _Refused(f"not valid JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise _Refused(f"expected an object with nodes and edges, got {_shown(record)}")
+    _require_keys(record, _GRAPH_KEYS)
+    for key in ("nodes", "edges"):
+        if key not in record:
+            raise _Refused(f"there is no '{key}' among its keys {sorted(record)}")
+    return record
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise _Refused(f"{constant} is not a finite number")
+
+
+def _require_keys(record: dict[str, Any], known: tuple[str, ...]) -> None:
+    for key in record:
+        if key not in known:
+            near = difflib.get_close_matches(excerpt(key).lower(), known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+            raise _Refused(f"unknown key '{excerpt(key)}'; {hint}")
+
+
+def _graph(record: dict[str, Any]) -> dict[str, Any]:
+    """Turn a record into what `GraphCollector.add` takes."""
+    n_nodes, node_labels, attributes = _nodes(record["nodes"])
+    pairs, edge_labels = _edges(record["edges"])
+    if isinstance(record["nodes"], int) and n_nodes > MAX_BARE_NODES + 2 * len(pairs):
+        raise _Refused(f"{n_nodes} nodes are too many for {len(pairs)} edges")
+    return {
+        "n_nodes": n_nodes,
+        "edges": pairs,
+        "node_labels": node_labels,
+        "node_attributes": attributes,
+        "edge_labels": edge_labels,
+        "edge_weights": _weights(record.get("weights")),
+        "target": None if record.get("target") is None else _label("target", record["target"]),
+        "name": None if record.get("id") is None else str(_label("id", record["id"])),
+    }
+
+
+def _nodes(nodes: Any) -> tuple[int, list[Any] | None, list[Any] | None]:
+    if _is_integer(nodes) and nodes >= 0:
+        return nodes, None, None
+    if not isinstance(nodes, list):
+        raise _Refused(f"nodes must be a number or a list, got {_shown(nodes)}")
+    records = [node if isinstance(node, dict) else {"label": node} for node in nodes]
+    for record in records:
+        _require_keys(record, _NODE_KEYS)
+    labels = _all_or_none(records, "label")
+    attributes = _all_or_none(records, "attributes")
+    return (
+        len(nodes),
+        labels and [_label(f"label of node {v}", label) for v, label in enumerate(labels)],
+        attributes and _attribute_rows(attributes),
+    )
+
+
+def _all_or_none(records: list[dict[str, Any]], key: str) -> list[Any] | None:
+    values = [record[key] for record in records if record.get(key) is not None]
+    if values and len(values) < len(records):
+        node = next(v for v, record in enumerate(records) if record.get(key) is None)
+        raise _Refused(f"node {node} has no {key}, but other nodes have")
+    return values or None
+
+
+def _attribute_rows(rows: list[Any]) -> list[list[float]]:
+    for node, row in enumerate(rows):
+        if not isinstance(row, list) or not all(map(_is_number, row)):
+            raise _Refused(
+                f"attributes of node {node} must be a list of numbers, got {_shown(row)}"
+            )
+        if len(row) != len(rows[0]):
+            raise _Refused(f"node {node} has {len(row)} attributes, but node 0 has {len(rows[0])}")
+    return rows
+
+
+def _edges(edges: Any) -> tuple[list[list[int]], list[Any] | None]:
+    if not isinstance(edges, list):
+        raise _Refused(f"edges must be a list of [u, v] or [u, v, label], got {_shown(edges)}")
+    for number, edge in enumerate(edges):
+        if not isinstance(edge, list) or len(edge) not in (2, 3):
+            raise _Refused(f"edge {number} must be [u, v] or [u, v, label], got {_shown(edge)}")
+        if not all(map(_is_integer, edge[:2])):
+            raise _Refused(f"edge {number} must join two node numbers, got {_shown(edge)}")
+        if len(edge) != len(edges[0]):
+            raise _Refused(f"edges 0 and {number} differ: either all have a label or none")
+    pairs = [edge[:2] for edge in edges]
+    if not edges or len(edges[0]) == 2:
+        return pairs, None
+    return pairs, [_label(f"label of edge {e}", edge[2]) for e, edge in enumerate(edges)]
+
+
+def _weights(weights: Any) -> list[float] | None:
+    if weights is None or (isinstance(weights, list) and all(map(_is_number, weights))):
+        return weights
+    raise _Refused(f"weights must be a list of numbers, got {_shown(weights)}")
+
+
+def _label(what: str, value: Any) -> str | int | float:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return json.dumps(value)  # true, as it stands in the file
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # 1 and 1.0 are one label
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise _Refused(f"{what} must be text or a number, got {_shown(value)}")
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _shown(value: Any) -> str:
+    return excerpt(json.dumps(value, ensure_ascii=False), 60)
+
+
+def _record(graph: Graph, has_names: bool) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": graph.name} if has_names else {}
+    labels, attributes = graph.node_labels, graph.node_attributes
+    if labels is None and attributes is None:
+        record["nodes"] = graph.n_nodes
+    elif attributes is None:
+        record["nodes"] = labels
+    else:
+        rows: list[dict[str, Any]] = [{"attributes": row} for row in attributes.tolist()]
+        record["nodes"] = rows
+        for row, label in zip(rows, labels or (), strict=False):
+            row["label"] = label
+    record["edges"] = graph.edges.tolist()
+    if graph.edge_labels is not None:
+        record["edges"] = [
+            [*ends, label] for ends, label in zip(record["edges"], graph.edge_labels, strict=True)
+        ]
+    if graph.edge_weights is not None:
+        record["weights"] = graph.edge_weights.tolist()
+    return record if graph.target is None else {**record, "target": graph.target}

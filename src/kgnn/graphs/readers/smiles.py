@@ -1,0 +1,140 @@
+"""Read molecules from a CSV file with a column of SMILES, through RDKit."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from kgnn.errors import GraphDataError, MissingExtraError
+from kgnn.graphs.excerpts import excerpt
+from kgnn.graphs.given_values import require_length, targets_by_position
+from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.readers.archive import MAX_BYTES
+from kgnn.graphs.readers.collector import GraphCollector
+from kgnn.graphs.readers.csv_table import Row, column, table_rows
+from kgnn.graphs.refusal import Refusal, stop
+
+# RDKit takes seconds for so many characters, and minutes for ten times as many.
+MAX_SMILES = 10_000
+
+_SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smi", "mol", "molecule")
+_TARGET_NAMES = ("target", "label", "class", "activity", "y")
+_ID_NAMES = ("id", "mol_id", "molecule_id", "compound_id", "chembl_id", "name")
+
+
+def read(
+    path: Path,
+    smiles_column: str | None = None,
+    target_column: str | None = None,
+    id_column: str | None = None,
+) -> GraphDataset:
+    """Read molecules: atoms are nodes labeled by symbol, bonds are edges labeled by type.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.csv`` file with a header, separated by commas, semicolons or tabs, perhaps ``.gz``.
+    smiles_column, target_column, id_column : str, optional
+        Default: recognized by their usual names, such as ``smiles``, ``label`` and ``id``. An empty
+        target is unlabeled; a file without targets or ids is fine.
+    """
+    molecules = GraphCollector()
+    columns = (smiles_column, target_column, id_column)
+    for place, graph in molecules_in(path, *columns, max_bytes=MAX_BYTES):
+        molecules.add(place, **graph)
+    return molecules.dataset(path.name.partition(".")[0])
+
+
+def molecules_in(
+    path: Path,
+    smiles_column: str | None = None,
+    target_column: str | None = None,
+    id_column: str | None = None,
+    max_bytes: int | None = None,
+    refuse: Refusal = stop,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the molecules of a file one by one: a place, and what `GraphCollector.add` takes."""
+    rows = table_rows(path, max_bytes, refuse)
+    header = next(rows, Row(0, [])).cells
+    first = next(rows, None)
+    if first is None:
+        raise GraphDataError(f"{path} holds no molecules: expected a header and a line for each")
+    smiles = column(path, header, smiles_column, _SMILES_NAMES)
+    if smiles is None:
+        raise GraphDataError(
+            f"{path} has no column named {' or '.join(_SMILES_NAMES)}, only "
+            f"{excerpt(header, 300)}; name it with smiles_column"
+        )
+    target = column(path, header, target_column, _TARGET_NAMES)
+    identity = column(path, header, id_column, _ID_NAMES)
+    for line, cells in chain([first], rows):
+        place = f"{path}, line {line}"
+        try:
+            graph = _graph(place, cells[smiles])
+        except GraphDataError as error:
+            refuse(error)
+            continue
+        graph["target"] = None if target is None else cells[target] or None
+        graph["name"] = None if identity is None else cells[identity]
+        yield place, graph
+
+
+def from_smiles(
+    smiles: Iterable[str], targets: Iterable[Hashable | None] | None = None, name: str = "smiles"
+) -> GraphDataset:
+    """Turn SMILES into graphs.
+
+    Parameters
+    ----------
+    smiles : iterable of str
+    targets : iterable, optional
+        Class of each molecule, by position; None, −1, NaN or empty text for unlabeled.
+    name : str
+
+    Examples
+    --------
+    >>> ethanol = from_smiles(["CCO"])[0]
+    >>> ethanol.node_labels, ethanol.edge_labels
+    (['C', 'C', 'O'], ['SINGLE', 'SINGLE'])
+    """
+    smiles = list(smiles)
+    classes = None if targets is None else targets_by_position(targets)
+    require_length(classes, len(smiles), "targets")
+    if not smiles:
+        raise GraphDataError("there are no molecules: the list of SMILES is empty")
+    molecules = GraphCollector()
+    for row, text in enumerate(smiles):
+        target = None if classes is None else classes[row]
+        place = f"smiles[{row}]"
+        molecules.add(place, **_graph(place, text), target=target)
+    return molecules.dataset(name)
+
+
+def _graph(place: str, smiles: str) -> dict[str, Any]:
+    if isinstance(smiles, str) and len(smiles) > MAX_SMILES:
+        raise GraphDataError(
+            f"{place}: '{excerpt(smiles)}' has {len(smiles)} characters; SMILES may have "
+            f"{MAX_SMILES}"
+        )
+    molecule = _molecule(smiles)
+    if molecule is None:
+        raise GraphDataError(f"{place}: '{excerpt(smiles)}' is not valid SMILES")
+    bonds = list(molecule.GetBonds())
+    return {
+        "n_nodes": molecule.GetNumAtoms(),
+        "edges": [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds],
+        "node_labels": [atom.GetSymbol() for atom in molecule.GetAtoms()],
+        "edge_labels": [bond.GetBondType().name for bond in bonds],
+    }
+
+
+def _molecule(smiles: str) -> Any:
+    """Parse SMILES without RDKit's own messages; None where it is not valid."""
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError as error:
+        raise MissingExtraError.of("Reading SMILES", "rdkit", "chem") from error
+    with rdBase.BlockLogs():
+        return Chem.MolFromSmiles(smiles) if isinstance(smiles, str) and smiles.strip() else None

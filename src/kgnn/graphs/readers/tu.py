@@ -1,0 +1,148 @@
+"""Read a dataset in the layout of the TUDataset collection, from a folder or a zip."""
+
+from __future__ import annotations
+
+import warnings
+from array import array
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgnn.errors import GraphDataError, KgnnWarning
+from kgnn.graphs.arcs import ConflictingEdgesError
+from kgnn.graphs.graph import GraphDataset, Ints, ShortInts
+from kgnn.graphs.packing import pack
+from kgnn.graphs.readers.archive import TextFiles
+from kgnn.graphs.readers.number_table import read_pieces, read_table
+
+# Graphs without nodes, by which the largest id may exceed the number of nodes.
+MAX_EMPTY_GRAPHS = 1 << 20
+
+
+def read(path: Path) -> GraphDataset:
+    """Read ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and what else there is of a dataset."""
+    files = TextFiles(path)
+    name = _dataset_name(files)
+    graph_of_node, targets = _graphs(files, name)
+    u, v = _edges(files, f"{name}_A.txt", graph_of_node)
+    node_labels = _labels(files, f"{name}_node_labels.txt", len(graph_of_node))
+    attributes = _optional(files, f"{name}_node_attributes.txt", np.float64, len(graph_of_node))
+    if (np.diff(graph_of_node) < 0).any():  # allowed by the format, though no known file does it
+        order = np.argsort(graph_of_node, kind="stable")
+        rank = np.argsort(order).astype(np.int32)
+        u, v = rank[u], rank[v]
+        node_labels = None if node_labels is None else node_labels[order]
+        attributes = None if attributes is None else attributes[order]
+    try:
+        return pack(
+            name,
+            np.bincount(graph_of_node, minlength=len(targets or ())),
+            u,
+            v,
+            targets=targets,
+            node_labels=node_labels,
+            node_attributes=attributes,
+            edge_labels=_labels(files, f"{name}_edge_labels.txt", len(u)),
+            edge_weights=_edge_weights(files, f"{name}_edge_attributes.txt", len(u)),
+        )
+    except ConflictingEdgesError as error:
+        raise GraphDataError(
+            f"{files.where(f'{name}_A.txt')}: lines {error.first + 1} and {error.position + 1} are "
+            "the same edge but differ in label or weight"
+        ) from error
+
+
+def _dataset_name(files: TextFiles) -> str:
+    names = [n.removesuffix("_A.txt") for n in files.names() if n.endswith("_A.txt")]
+    if len(names) != 1:
+        raise GraphDataError(
+            f"{files.path} holds {len(names)} files named NAME_A.txt {names}; a TU dataset has one"
+        )
+    if f"{names[0]}_graph_indicator.txt" not in files.names():
+        raise GraphDataError(f"{files.path} has no file {names[0]}_graph_indicator.txt")
+    return names[0]
+
+
+def _graphs(files: TextFiles, name: str) -> tuple[Ints, list[int] | None]:
+    """Return the graph of each node and, where there are classes, the class of each graph."""
+    file, labels_file = f"{name}_graph_indicator.txt", f"{name}_graph_labels.txt"
+    graph_of_node = read_table(files, file, np.int64, columns=1)[:, 0]
+    targets = None
+    if labels_file in files.names():
+        targets = read_table(files, labels_file, np.int64, columns=1)[:, 0].tolist()
+    n_graphs = int(graph_of_node.max(initial=0)) if targets is None else len(targets)
+    if targets is None and n_graphs > MAX_EMPTY_GRAPHS + len(graph_of_node):
+        line = 1 + int(graph_of_node.argmax())
+        raise GraphDataError(
+            f"{files.where(file)}, line {line}: graph id {n_graphs} is too large for "
+            f"{len(graph_of_node)} nodes"
+        )
+    if n_graphs == 0:
+        raise GraphDataError(f"{files.path} holds no graphs: {name}_graph_*.txt are empty")
+    _require_range(f"{files.where(file)}, line", graph_of_node[:, None], n_graphs, "graph")
+    return graph_of_node - 1, targets
+
+
+def _edges(files: TextFiles, file: str, graph_of_node: Ints) -> tuple[ShortInts, ShortInts]:
+    """Return the end nodes of all edges, each within one graph."""
+    graphs = graph_of_node.astype(np.int32)  # the smaller, the more of it stays in the cache
+    flat = array("i")  # grows in place, where joining arrays would hold everything twice
+    for before, ends in read_pieces(files, file, np.int64, columns=2):
+        line = f"{files.where(file)}, line"
+        _require_range(line, ends, len(graphs), "node", before)
+        ends = (ends - 1).astype(np.intc)
+        _require_one_graph(line, ends, graphs, before)
+        flat.frombytes(ends.tobytes())
+    table = np.frombuffer(flat, dtype=np.intc).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+def _require_range(line: str, ids: Ints, n: int, what: str, before: int = 0) -> None:
+    if ids.size and (ids.min() < 1 or ids.max() > n):
+        row, column = np.argwhere((ids < 1) | (ids > n))[0]
+        raise GraphDataError(
+            f"{line} {before + row + 1}: {what} id {ids[row, column]} is not between 1 and {n}"
+        )
+
+
+def _require_one_graph(line: str, ends: NDArray[Any], graphs: ShortInts, before: int) -> None:
+    stray = graphs[ends[:, 0]] != graphs[ends[:, 1]]
+    if stray.any():
+        row = int(np.argmax(stray))
+        u, v = ends[row]
+        raise GraphDataError(
+            f"{line} {before + row + 1}: the edge {u + 1}, {v + 1} joins graph {graphs[u] + 1} "
+            f"with graph {graphs[v] + 1}"
+        )
+
+
+def _labels(files: TextFiles, file: str, n: int) -> NDArray[Any] | None:
+    """Return categorical labels; several columns become one label such as ``3,1``."""
+    table = _optional(files, file, np.int64, n)
+    if table is None or table.shape[1] == 1:
+        return None if table is None else table[:, 0]
+    return np.array([",".join(map(str, row)) for row in table.tolist()])
+
+
+def _edge_weights(files: TextFiles, file: str, n: int) -> NDArray[Any] | None:
+    table = _optional(files, file, np.float64, n)
+    if table is not None and table.shape[1] > 1:
+        warnings.warn(
+            f"{files.where(file)} has {table.shape[1]} attributes per edge; they are left out, "
+            "for only a single one can be an edge weight.",
+            KgnnWarning,
+            stacklevel=3,
+        )
+        return None
+    return None if table is None else table[:, 0]
+
+
+def _optional(files: TextFiles, file: str, dtype: Any, n_lines: int) -> NDArray[Any] | None:
+    if file not in files.names():
+        return None
+    table = read_table(files, file, dtype)
+    if len(table) != n_lines:
+        raise GraphDataError(f"{files.where(file)} has {len(table)} lines, expected {n_lines}")
+    return table

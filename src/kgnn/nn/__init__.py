@@ -1,1 +1,0 @@
-"""Torch modules, without training code."""

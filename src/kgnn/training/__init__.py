@@ -1,1 +1,0 @@
-"""How anything is trained; no method is named here."""

@@ -1,0 +1,228 @@
+import numpy as np
+import pytest
+import torch
+
+from kgnn.engine import contrastive
+from kgnn.engine.augmentation_law import AugmentationLaw
+from kgnn.engine.contrastive import Contrast, pretrain
+from kgnn.engine.gin import GIN
+from kgnn.engine.graph_network import GraphNetwork
+from kgnn.engine.networks import Optimizing
+from kgnn.engine.node_features import NodeFeatures
+from kgnn.errors import GraphDataError
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.packing import pack
+from kgnn.seeds import generator
+
+GRAPHS = planted_motifs(40, n_nodes=12)
+FOUR = ("node_drop", "subgraph", "edge_pert", "attr_mask")
+FIVE = (*FOUR, "identity")
+
+
+def optimizing(epochs=3, batch_size=16):
+    return Optimizing(epochs, batch_size, 0.01, weight_decay=0.0, averaging=0.0)
+
+
+def network_of(graphs, n_classes=2, use_attributes=False):
+    return GraphNetwork(
+        graphs,
+        lambda n: GIN(n, n_classes, width=8),
+        optimizing(),
+        node_features=NodeFeatures.of(graphs, use_attributes),
+        layers=3,
+    )
+
+
+def fixed():
+    return Contrast(FOUR, AugmentationLaw((4, 4)))
+
+
+def adaptive(**options):
+    return Contrast(FIVE, AugmentationLaw((5, 5), **options), adaptive=True)
+
+
+def course_of(graphs=GRAPHS, contrast=None):
+    network = network_of(graphs)
+    module = contrastive._Projected(network, 0)
+    return contrastive._Course(
+        module, network, graphs, contrast or adaptive(), optimizing(), generator(0, "test")
+    )
+
+
+def same(first, second):
+    return first.keys() == second.keys() and all(torch.equal(first[k], second[k]) for k in first)
+
+
+def test_the_loss_falls():
+    graphs = planted_motifs(60)
+    _, history = pretrain(network_of(graphs), graphs, fixed(), optimizing(30, 30), 0)
+    assert len(history["loss"]) == 30
+    assert np.mean(history["loss"][-5:]) < history["loss"][0] - 0.3
+
+
+def test_only_the_layers_are_kept_and_they_have_learned():
+    network = network_of(GRAPHS)
+    weights, _ = pretrain(network, GRAPHS, fixed(), optimizing(), 0)
+    with torch.random.fork_rng():
+        fresh = network.build(network.node_features.width).state_dict()
+    assert weights.keys() == {name for name in fresh if name.startswith("layers.")}
+    assert "fitted" not in vars(network)
+    start = contrastive._Projected(network, 0).encoder.state_dict()
+    for name in ("layers.0.inner.weight", "layers.2.outer.bias", "layers.1.norm.weight"):
+        assert not torch.equal(weights[name], start[name])
+
+
+def test_the_seed_decides_everything():
+    first, second, other = (
+        pretrain(network_of(GRAPHS), GRAPHS, adaptive(), optimizing(), seed) for seed in (3, 3, 4)
+    )
+    assert same(first[0], second[0])
+    assert first[1] == second[1]
+    assert not same(first[0], other[0])
+
+
+def test_the_number_of_classes_leaves_no_trace():
+    two, seven = (
+        pretrain(network_of(GRAPHS, n), GRAPHS, fixed(), optimizing(), 0)[0] for n in (2, 7)
+    )
+    assert same(two, seven)
+
+
+def test_each_graph_draws_a_pair_of_its_own_and_views_pass_one_after_the_other(monkeypatch):
+    course, seen = course_of(contrast=fixed()), []
+    original = contrastive.augment
+
+    def spy(graphs, choices, share, rng):
+        seen.append((len(graphs), choices.copy()))
+        return original(graphs, choices, share, rng)
+
+    monkeypatch.setattr(contrastive, "augment", spy)
+    passes = []
+    course.module.register_forward_pre_hook(lambda _, given: passes.append(len(given[0])))
+    course.loss(np.arange(40))
+    assert passes == [40, 40]
+    (_, first), (_, second) = seen
+    assert len(np.unique(first)) == len(np.unique(second)) == 4
+    assert (first != second).any()
+
+
+def test_a_smaller_pool_is_all_that_is_drawn_from(monkeypatch):
+    seen = []
+    original = contrastive.augment
+    monkeypatch.setattr(
+        contrastive,
+        "augment",
+        lambda graphs, choices, *rest: seen.extend(choices) or original(graphs, choices, *rest),
+    )
+    contrast = Contrast(("subgraph", "identity"), AugmentationLaw((2, 2)))
+    pretrain(network_of(GRAPHS), GRAPHS, contrast, optimizing(1), 0)
+    assert set(seen) == {1, 4}  # their places among all augmentations
+
+
+def test_the_law_stays_on_the_simplex_and_leaves_uniform():
+    contrast = adaptive(penalty=1.0)
+    _, history = pretrain(network_of(GRAPHS), GRAPHS, contrast, optimizing(4), 0)
+    names = [f"{a} + {b}" for a in FIVE for b in FIVE]
+    assert list(history) == ["loss", *names]
+    by_epoch = np.array([history[name] for name in names])  # (25, epochs)
+    assert by_epoch.shape == (25, 4)
+    assert (by_epoch >= 0).all()
+    np.testing.assert_allclose(by_epoch.sum(axis=0), 1, atol=1e-9)
+    assert np.abs(by_epoch[:, -1] - 1 / 25).max() > 0.01
+    assert (by_epoch[:, -1].reshape(5, 5) == contrast.law.proba).all()
+    # Two untouched views are told apart best, so that they come least often.
+    assert history["identity + identity"][-1] < 1 / 25
+
+
+def test_a_law_that_does_not_adapt_stays_uniform():
+    contrast = fixed()
+    _, history = pretrain(network_of(GRAPHS), GRAPHS, contrast, optimizing(), 0)
+    assert list(history) == ["loss"]
+    assert (contrast.law.proba == 1 / 16).all()
+
+
+def test_estimates_leave_the_network_as_it_is():
+    course = course_of()
+    course.module.train()
+    course.loss(np.arange(16))  # so that the statistics are no longer those of a new network
+    before = {name: value.clone() for name, value in course.module.state_dict().items()}
+    losses = course.losses_of_pairs()
+    assert losses.shape == (5, 5)
+    assert np.isfinite(losses).all()
+    assert same(before, course.module.state_dict())
+    assert all(parameter.grad is None for parameter in course.module.parameters())
+    assert course.module.training
+
+
+def test_an_estimate_takes_two_passes_per_augmentation():
+    course, passes = course_of(), []
+    course.module.register_forward_pre_hook(lambda _, given: passes.append(len(given[0])))
+    course.losses_of_pairs()
+    assert passes == [16] * 10
+
+
+def test_the_law_moves_once_per_epoch():
+    for n_graphs in (32, 33, 40):  # a last single row joins its neighbors
+        _, history = pretrain(
+            network_of(GRAPHS[:n_graphs]), GRAPHS[:n_graphs], adaptive(), optimizing(3, 16), 0
+        )
+        assert len(history["identity + identity"]) == 3
+
+
+def test_two_graphs_are_enough_and_one_is_refused():
+    weights, _ = pretrain(network_of(GRAPHS[:2]), GRAPHS[:2], fixed(), optimizing(), 0)
+    assert all(value.isfinite().all() for value in weights.values())
+    with pytest.raises(GraphDataError, match="two or more, got 1"):
+        pretrain(network_of(GRAPHS[:1]), GRAPHS[:1], fixed(), optimizing(), 0)
+
+
+@pytest.mark.parametrize("contrast", [fixed, adaptive])
+def test_graphs_of_any_kind_are_taken(contrast):
+    rng = np.random.default_rng(0)
+    with_attributes = pack(
+        "attributes",
+        [5] * 12,
+        np.arange(60),
+        np.arange(60) // 5 * 5,
+        node_attributes=rng.normal(size=(60, 2)),
+    )
+    without_edges = pack("nodes", [0, 1, 2, 3], [], [])
+    for graphs, use_attributes in (
+        (with_attributes, True),
+        (with_attributes, False),
+        (cycles_and_trees(20), False),  # the same vector for every node
+        (without_edges, False),
+    ):
+        network = network_of(graphs, use_attributes=use_attributes)
+        weights, history = pretrain(network, graphs, contrast(), optimizing(), 0)
+        assert all(value.isfinite().all() for value in weights.values())
+        assert np.isfinite(history["loss"]).all()
+
+
+def test_statistics_are_those_of_the_graphs_and_not_of_views():
+    network = network_of(GRAPHS)
+    weights, _ = pretrain(network, GRAPHS, fixed(), optimizing(), 0)
+    encoder = network.build(network.node_features.width)
+    encoder.load_state_dict(weights, strict=False)
+    for layer in encoder.layers:
+        layer.norm.reset_running_stats()
+        layer.norm.momentum = None
+    encoder.train()
+    encoder.embed(network.pool[np.arange(40)])
+    for name, value in encoder.state_dict().items():
+        if "running" in name and name.startswith("layers."):
+            torch.testing.assert_close(value, weights[name], rtol=1e-3, atol=1e-4)
+
+
+def test_ctrl_c_stops_pre_training(monkeypatch):
+    calls = []
+
+    def stop(*_):
+        calls.append(1)
+        if len(calls) > 7:
+            raise KeyboardInterrupt
+        return torch.zeros((), requires_grad=True).clone()
+
+    monkeypatch.setattr(contrastive, "contrastive", stop)
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(network_of(GRAPHS), GRAPHS, fixed(), optimizing(9), 0)

@@ -1,0 +1,177 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import softmax
+
+from kgnn.engine import graph_network, kernel_network
+from kgnn.engine import joint as joint_module
+from kgnn.engine.batch import GraphBatches
+from kgnn.engine.ensemble import EnsembleNetwork
+from kgnn.engine.gin import GIN
+from kgnn.engine.graph_network import GraphNetwork, passes
+from kgnn.engine.joint import JointNetwork
+from kgnn.engine.kernel_network import KernelNetwork
+from kgnn.engine.loop import History
+from kgnn.engine.memory import MemoryNetwork
+from kgnn.engine.networks import Examples, Fitted, Optimizing, one_hot
+from kgnn.engine.node_features import NodeFeatures
+from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
+from kgnn.kernels.projection import Projection
+from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+
+GRAPHS = planted_motifs(30, n_nodes=10)
+FAST = Optimizing(epochs=3, batch_size=8, learning_rate=0.01, weight_decay=0.0, averaging=0.5)
+
+
+def both_networks(pool=GRAPHS, dimensions=8):
+    return [
+        GraphNetwork(
+            pool,
+            lambda n: GIN(n, 2, width=8),
+            FAST,
+            node_features=NodeFeatures.of(pool),
+            layers=3,
+        ),
+        KernelNetwork(
+            pool,
+            lambda n, s: MemoryNetwork(n, 2, width=8, sharpness=s, identity=dimensions is not None),
+            FAST,
+            features=WeisfeilerLehman(1, normalize="dataset"),
+            projection=None if dimensions is None else Projection(dimensions),
+        ),
+    ]
+
+
+def test_passes_cover_all_rows_in_order_within_the_bound(monkeypatch):
+    graphs = random_graphs(50, n_nodes=20)
+    monkeypatch.setattr(graph_network, "_NODES_PER_PASS", 100)
+    parts = list(passes(GraphBatches(graphs, NodeFeatures.of(graphs))))
+    assert np.concatenate(parts).tolist() == list(range(50))
+    assert max(graphs.graph_sizes[rows].sum() for rows in parts) <= 120
+
+
+def test_slots_are_found_for_rows_in_memory_and_only_for_them():
+    fitted = Fitted(None, History(), memory=np.array([7, 2, 9]))
+    assert fitted.slots_of(np.array([9, 1, 7, 2])).tolist() == [2, -1, 0, 1]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_is_prepared_once_equals_what_is_prepared_anew(which):
+    network = both_networks()[which]
+    network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
+    rows = np.array([3, 20, 25])
+    anew = network.logits(network.prepare(GRAPHS[rows]))
+    np.testing.assert_allclose(network.logits(network.part(rows)), anew, atol=1e-5)
+
+
+def test_small_passes_give_the_same_predictions(monkeypatch):
+    for network in both_networks():
+        network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
+        whole = network.logits(network.prepare(GRAPHS))
+        monkeypatch.setattr(graph_network, "_NODES_PER_PASS", 30)
+        monkeypatch.setattr(kernel_network, "ATTENTION_PER_PASS", 50)
+        np.testing.assert_allclose(network.logits(network.prepare(GRAPHS)), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("dimensions", [8, None])
+def test_annotated_graphs_are_taught_with_their_weight(dimensions):
+    targets = one_hot(GRAPHS.targets, 2)
+    rows, rng = np.arange(8), np.random.default_rng(0)
+    examples = Examples(rows, targets, np.arange(8, 20), weight=0.0)
+
+    def loss(network, taught):
+        module = network.fitted.module.eval()
+        parts = network._objective(module, taught, network.fitted, rng)(rows)
+        return sum(part.item() for part in parts.values())
+
+    for network in both_networks(dimensions=dimensions):
+        network.fit(examples, None, seed=0)
+        free = loss(network, examples)
+        assert free == pytest.approx(loss(network, Examples(rows, targets)), abs=1e-5)
+        assert loss(network, Examples(rows, targets, np.arange(8, 20), weight=2.0)) > free
+
+
+def test_another_seed_gives_other_weights_and_a_warm_start_goes_on():
+    for network in both_networks():
+        examples = Examples(np.arange(12), one_hot(GRAPHS.targets, 2))
+        one, two = (network.fit(examples, None, seed=s) for s in (0, 1))
+        again = network.fit(examples, None, seed=0)
+        first, second, third = (
+            torch.nn.utils.parameters_to_vector(f.module.parameters()) for f in (one, two, again)
+        )
+        assert (first == third).all()
+        assert (first != second).any()
+        warm = network.fit(examples, None, seed=5, warm_start=True)
+        moved = torch.nn.utils.parameters_to_vector(warm.module.parameters()) - third
+        assert 0 < moved.norm() < (first - second).norm() * 2
+        assert (torch.nn.utils.parameters_to_vector(again.module.parameters()) == third).all()
+
+
+def test_no_graph_is_reminded_of_itself_when_it_is_annotated():
+    gnn, memory = both_networks()
+    taught, others = np.arange(8), np.arange(8, 30)
+    targets = one_hot(np.maximum(GRAPHS.targets, 0), 2)
+    for network in (gnn, memory):
+        network.fit(Examples(taught, targets), None, seed=0)
+        seen = softmax(network.logits(network.part(others)), axis=1)
+        np.testing.assert_allclose(network.annotate(others), seen)
+    wrong = targets.flip(1)
+    known = softmax(memory.logits(memory.part(taught)), axis=1)
+    without = memory.annotate(taught)
+    assert (np.abs(known - without) > 1e-3).any()
+    # What the memory says of a graph itself does not count; what it says of the others does.
+    fitted = memory.fitted
+    for row in taught[:3]:
+        fitted.memory_targets[row] = wrong[row]
+        np.testing.assert_array_equal(memory.annotate(taught)[row], without[row])
+        fitted.memory_targets[row] = targets[row]
+
+
+@pytest.mark.parametrize("bound", [None, 20])
+def test_while_training_no_graph_is_reminded_of_itself(monkeypatch, bound):
+    gnn, memory = both_networks()
+    joint = JointNetwork(gnn, memory, lambda p, q: EnsembleNetwork(p, q, 2, 8, 0.0))
+    if bound is not None:
+        monkeypatch.setattr(kernel_network, "ATTENTION_PER_PASS", bound)
+        monkeypatch.setattr(joint_module, "ATTENTION_PER_PASS", bound)
+    taught = np.arange(8)
+    for network in (memory, joint):
+        fitted = network.fit(Examples(taught, one_hot(GRAPHS.targets, 2)), None, seed=0)
+        module = fitted.module.eval()
+        batch = network._on_batch(module, taught, fitted).detach()
+        annotated = network.annotate(taught)
+        for row in taught[:3]:
+            kept = np.delete(taught, row)
+            without = replace(fitted, memory=kept, memory_targets=fitted.memory_targets[kept])
+            one = network._on_batch(module, taught[row : row + 1], without).detach()
+            np.testing.assert_allclose(batch[row], one[0], atol=1e-5)
+            alone = softmax(network.logits(network.part(taught[row : row + 1]), without), axis=1)
+            np.testing.assert_allclose(annotated[row], alone[0], atol=1e-5)
+
+
+def test_a_memory_of_100_000_graphs_takes_bounded_passes():
+    _, network = both_networks()
+    n = 100_000
+    network.pool = torch.rand(n, 8)
+    everyone = np.arange(n)
+    module = network._build(Examples(everyone, torch.zeros(n, 2)))  # all pairs would be 40 GB
+    assert 0 < float(module.log_sharpness[0].detach().exp()) < 1000
+    sizes = []
+
+    def answer(queries, memory, targets, own):
+        sizes.append(len(queries) * len(memory))
+        return torch.zeros(len(queries), 2)
+
+    fitted = Fitted(module, History(), memory=everyone, memory_targets=torch.zeros(n, 2))
+    assert network._on_all(answer, network.pool[:500], fitted).shape == (500, 2)
+    assert max(sizes) <= 1 << 20
+
+
+def test_copies_of_one_graph_do_not_make_the_attention_infinitely_sharp():
+    _, network = both_networks()
+    network.pool = torch.zeros(20, 8)
+    network.pool[15:] = torch.eye(8)[:5]
+    module = network._build(Examples(np.arange(20), torch.zeros(20, 2)))
+    assert float(module.log_sharpness[0].detach().exp()) == pytest.approx(4.0, rel=0.5)
