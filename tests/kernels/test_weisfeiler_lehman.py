@@ -51,6 +51,16 @@ def test_what_weisfeiler_lehman_cannot_tell_apart_stays_equal():
     assert kernel(cycle(6), TWO_TRIANGLES, 3) == 144 == kernel(cycle(6), cycle(6), 3)
 
 
+def test_unlabeled_nodes_start_from_their_degree_or_all_alike():
+    unlabeled, labeled = random_graphs(6), random_graphs(6, n_node_labels=2)
+    alike = WeisfeilerLehman(1, unlabeled="constant")
+    assert alike.fit(unlabeled).start_ == "constant"
+    assert alike.fit(labeled).start_ == "labels"
+    assert WeisfeilerLehman(1).fit(unlabeled).start_ == "degree"
+    with pytest.raises(ParameterError, match="'unlabeled'.*got 'labels'"):
+        WeisfeilerLehman(1, unlabeled="labels").fit(unlabeled)
+
+
 @pytest.mark.parametrize("start", ["labels", "degree", "constant"])
 def test_gram_equals_the_dictionary_version(start):
     graphs = planted_motifs(20, n_node_labels=2)

@@ -25,6 +25,7 @@ from kgnn.graphs.graph import GraphDataset
 from kgnn.kernels.numbering import Colors
 
 STARTS = ("auto", "labels", "degree", "constant")
+UNLABELED = ("degree", "constant")
 # Arcs summed at a time: their colors fit into the second-level cache.
 CHUNK = 1 << 17
 
@@ -59,12 +60,16 @@ def name_colors(names: tuple[str, ...], domain: str) -> Colors:
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
-def resolve_start(graphs: GraphDataset, start: str) -> str:
+def resolve_start(graphs: GraphDataset, start: str, unlabeled: str = "degree") -> str:
     """Turn ``auto`` into what the graphs offer, and refuse what they do not."""
     if start not in STARTS:
         raise ParameterError(f"The 'start' parameter must be one of {STARTS}, got '{start}'.")
+    if unlabeled not in UNLABELED:
+        raise ParameterError(
+            f"The 'unlabeled' parameter must be one of {UNLABELED}, got '{unlabeled}'."
+        )
     if start == "auto":
-        return "degree" if graphs.node_labels is None else "labels"
+        return unlabeled if graphs.node_labels is None else "labels"
     if start == "labels" and graphs.node_labels is None and graphs.n_nodes > 0:
         if graphs.node_attributes is not None:
             raise GraphDataError(

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from kgnn.errors import ParameterError, UnknownNameError
+from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, Graph, GraphDataset, Ints
+from kgnn.kernels import make_kernel
 from kgnn.kernels.counted import CountedFeatures
-from kgnn.kernels.graphlets import Graphlets
-from kgnn.kernels.optimal_assignment import OptimalAssignment
-from kgnn.kernels.shortest_paths import ShortestPaths
-from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.progress import track
 
-KERNELS: dict[str, Callable[[], CountedFeatures]] = {
-    "wl": lambda: WeisfeilerLehman(3, normalize="graph"),
-    "wl-oa": lambda: OptimalAssignment(3, normalize="graph"),
-    "sp": lambda: ShortestPaths(normalize="graph"),
-    "gk": lambda: Graphlets(normalize="graph"),
-}
 _NODES_AT_ONCE = 1 << 20
 
 
@@ -53,9 +43,9 @@ def most_similar(
     others : GraphDataset
     n : int
         How many to return.
-    kernel : {"wl", "wl-oa", "sp", "gk"} or featurizer
-        Weisfeiler-Lehman subtrees, their optimal assignment, shortest paths or graphlets; or a
-        featurizer of your own with ``normalize="graph"``.
+    kernel : str or featurizer
+        ``wl``, ``wl-oa``, ``sp`` or ``graphlets``, with settings or without (see
+        `kgnn.kernels.make_kernel`); or a featurizer of your own with ``normalize="graph"``.
 
     Examples
     --------
@@ -79,9 +69,8 @@ def similarities(
 ) -> Floats:
     """Return the normalized kernel value of one graph with each of many, in bounded memory."""
     if isinstance(kernel, str):
-        if kernel not in KERNELS:
-            raise UnknownNameError.of("kernel", kernel, KERNELS)
-        kernel = KERNELS[kernel]()
+        named: Any = make_kernel(kernel)
+        kernel = cast(CountedFeatures, named.set_params(normalize="graph"))
     query = graph.dataset[[graph.row]]
     # What the one graph does not contain adds nothing to a product; it counts in lengths.
     kernel.fit(query)

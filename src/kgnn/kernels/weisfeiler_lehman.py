@@ -36,7 +36,10 @@ class WeisfeilerLehman(CountedFeatures):
     iterations : int
         Depth h; columns are the colors of depths 0 to h.
     start : {"auto", "labels", "degree", "constant"}
-        What a node looks like at depth 0; ``auto`` takes labels where there are any, else degrees.
+        What a node looks like at depth 0; ``auto`` takes labels where there are any, else what
+        ``unlabeled`` says.
+    unlabeled : {"degree", "constant"}
+        Whether nodes without labels start from their degree or all alike, with ``start="auto"``.
     edge_labels : bool
         Whether edges of different labels make a difference.
     coarse : tuple of float
@@ -79,6 +82,7 @@ class WeisfeilerLehman(CountedFeatures):
         iterations: int = 3,
         *,
         start: str = "auto",
+        unlabeled: str = "degree",
         edge_labels: bool = False,
         coarse: tuple[float, ...] = (),
         min_df: int = 1,
@@ -88,6 +92,7 @@ class WeisfeilerLehman(CountedFeatures):
     ) -> None:
         self.iterations = iterations
         self.start = start
+        self.unlabeled = unlabeled
         self.edge_labels = edge_labels
         self.coarse = coarse
         self.min_df = min_df
@@ -126,7 +131,7 @@ class WeisfeilerLehman(CountedFeatures):
     def _start(self, graphs: GraphDataset) -> None:
         if self.iterations < 0:
             raise ParameterError(f"WeisfeilerLehman needs iterations ≥ 0, got {self.iterations}.")
-        self.start_ = resolve_start(graphs, self.start)
+        self.start_ = resolve_start(graphs, self.start, self.unlabeled)
 
     def _count(self, graphs: GraphDataset) -> Counts:
         return count_colors(graphs, self._colorings(graphs))

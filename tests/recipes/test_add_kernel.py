@@ -1,0 +1,56 @@
+"""ARCHITECTURE.md, "I want to add a kernel": a class with fit and transform, and its line."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.svm import SVC
+
+from kgnn import kernels
+from kgnn.errors import ParameterError
+from kgnn.graphs.datasets.toy import cycles_and_trees
+from kgnn.graphs.graph import GraphDataset
+from kgnn.kernels import make_kernel
+from kgnn.kernels.base import gram
+
+
+class RandomWalk(TransformerMixin, BaseEstimator):
+    """How many walks of each length a graph has, per node, and how many return."""
+
+    def __init__(self, length: int = 4):
+        self.length = length
+
+    def fit(self, graphs: GraphDataset, y=None):
+        return self
+
+    def transform(self, graphs: GraphDataset):
+        return np.array([self._walks(graph) for graph in graphs])
+
+    def _walks(self, graph):
+        adjacency = np.zeros((graph.n_nodes, graph.n_nodes))
+        adjacency[tuple(graph.arcs.T)] = 1
+        powers = [np.linalg.matrix_power(adjacency, k) for k in range(1, self.length + 1)]
+        counted = [count for power in powers for count in (power.sum(), np.trace(power))]
+        return np.log1p(np.array(counted) / len(adjacency))
+
+
+def accuracy(kernel, graphs):
+    features = kernel.fit(graphs[:40]).transform(graphs)
+    machine = SVC(C=1000, kernel="precomputed").fit(gram(features[:40]), graphs.targets[:40])
+    return machine.score(gram(features[40:], features[:40]), graphs.targets[40:])
+
+
+def test_an_object_with_fit_and_transform_is_a_kernel():
+    own = RandomWalk(length=3)
+    made = make_kernel(own)
+    assert made is not own
+    assert made.length == 3
+    assert accuracy(made, cycles_and_trees(60)) >= 0.9
+
+
+def test_one_line_of_the_table_gives_it_a_name(monkeypatch):
+    monkeypatch.setitem(kernels.KERNELS, "random-walk", f"{__name__}:RandomWalk")
+    made = make_kernel("random-walk(length=3)")
+    assert isinstance(made, RandomWalk)
+    assert made.length == 3
+    with pytest.raises(ParameterError, match="hops"):
+        make_kernel("random-walk(hops=3)")
