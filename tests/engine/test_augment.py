@@ -25,7 +25,7 @@ from kgnn.engine.batch import GraphBatches
 from kgnn.engine.gin import GIN
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.random_parts import choose, order_of_growth
-from kgnn.engine.views import View, view_batch, with_nodes
+from kgnn.engine.views import View, view_batch
 from kgnn.errors import ParameterError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.graph import GraphDataset
@@ -208,7 +208,7 @@ def test_one_node_is_always_kept():
 @given(graphs=datasets(), data=st.data())
 def test_kept_nodes_induce_the_subgraph_that_networkx_says(graphs, data):
     kept = np.array([data.draw(st.booleans()) for _ in range(graphs.n_nodes)], dtype=np.bool_)
-    ours = with_nodes(graphs, kept)
+    ours = graphs.with_nodes(kept)
     require_valid(ours)
     for one, whole, mask in zip(
         ours, graphs, np.split(kept, graphs.node_offsets[1:-1]), strict=True

@@ -18,10 +18,10 @@ import numpy as np
 from scipy import sparse
 
 from kgnn.engine.random_parts import choose, choose_missing_pairs, order_of_growth
-from kgnn.engine.views import Mask, View, with_arcs, with_nodes
+from kgnn.engine.views import Mask, View
 from kgnn.errors import ParameterError
 from kgnn.graphs.arcs import plain_arcs
-from kgnn.graphs.graph import GraphDataset, Ints, ShortInts, ranges
+from kgnn.graphs.graph import GraphDataset, Ints, ranges
 from kgnn.graphs.joining import concatenate
 
 Augmentation = Callable[[GraphDataset, float, np.random.Generator], View]
@@ -45,7 +45,7 @@ def drop_nodes(graphs: GraphDataset, share: float, rng: np.random.Generator) -> 
     dropped = choose(graphs.graph_sizes, _n_dropped(graphs, share), rng)
     kept = np.ones(graphs.n_nodes, dtype=np.bool_)
     kept[dropped] = False
-    return View.unmasked(with_nodes(graphs, kept))
+    return View.unmasked(graphs.with_nodes(kept))
 
 
 def subgraph(graphs: GraphDataset, share: float, rng: np.random.Generator) -> View:
@@ -66,7 +66,7 @@ def subgraph(graphs: GraphDataset, share: float, rng: np.random.Generator) -> Vi
     first_kept = ranges(graphs.node_offsets[:-1], n_kept)
     kept = np.zeros(graphs.n_nodes, dtype=np.bool_)
     kept[order_of_growth(graphs, rng)[first_kept]] = True
-    return View.unmasked(with_nodes(graphs, kept))
+    return View.unmasked(graphs.with_nodes(kept))
 
 
 def perturb_edges(graphs: GraphDataset, share: float, rng: np.random.Generator) -> View:
@@ -82,7 +82,7 @@ def perturb_edges(graphs: GraphDataset, share: float, rng: np.random.Generator) 
     >>> perturb_edges(graphs, 0.5, np.random.default_rng(0)).graphs[0]
     Graph('0': 6 nodes, 6 edges)
     """
-    sources = _sources(graphs)
+    sources = graphs.arc_sources
     kept = sources <= graphs.neighbors  # edges, each once, and loops
     edges = np.flatnonzero(sources < graphs.neighbors)
     n_edges = np.diff(np.searchsorted(edges, graphs.arc_offsets[graphs.node_offsets]))
@@ -124,12 +124,12 @@ def drop_edges(graphs: GraphDataset, probability: float, rng: np.random.Generato
     0.9
     """
     _require_share(probability)
-    is_edge = _sources(graphs) < graphs.neighbors
+    is_edge = graphs.arc_sources < graphs.neighbors
     kept = np.ones(graphs.n_arcs, dtype=np.bool_)
     kept[is_edge] = rng.random(np.count_nonzero(is_edge)) >= probability
     # The draw fell on one arc of each edge: the other one follows, a loop is its own reverse.
     kept &= _of_reverse(graphs, kept)
-    return View.unmasked(with_arcs(graphs, kept))
+    return View.unmasked(graphs.with_arcs(kept))
 
 
 AUGMENTATIONS: dict[str, Augmentation] = {
@@ -187,10 +187,6 @@ def _part_of(sizes: Ints, share: float) -> Ints:
 def _n_dropped(graphs: GraphDataset, share: float) -> Ints:
     sizes = graphs.graph_sizes
     return np.minimum(_part_of(sizes, share), np.maximum(0, sizes - 1))
-
-
-def _sources(graphs: GraphDataset) -> ShortInts:
-    return np.repeat(np.arange(graphs.n_nodes, dtype=np.int32), graphs.degrees)
 
 
 def _of_reverse(graphs: GraphDataset, values: Mask) -> Mask:

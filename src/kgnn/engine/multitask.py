@@ -133,7 +133,7 @@ def sample_pairs(graphs: GraphDataset, most: int, rng: np.random.Generator) -> P
     >>> sample_pairs(path, 2, np.random.default_rng(0)).joined
     tensor([1., 1., 0., 0.])
     """
-    sources = np.repeat(np.arange(graphs.n_nodes, dtype=np.int32), graphs.degrees)
+    sources = graphs.arc_sources
     edges = np.flatnonzero(sources < graphs.neighbors)
     u, v = sources[edges], graphs.neighbors[edges]
     sizes, n_edges = graphs.graph_sizes, np.diff(np.searchsorted(u, graphs.node_offsets))

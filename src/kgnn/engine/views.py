@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kgnn.engine.batch import GraphBatch, batch_of
 from kgnn.engine.node_features import NodeFeatures
-from kgnn.graphs.graph import GraphDataset, frozen, offsets_of
+from kgnn.graphs.graph import GraphDataset, frozen
 
 Mask = NDArray[np.bool_]
 
@@ -69,50 +69,3 @@ def _masked(features: Tensor, view: View) -> Tensor:
     means[np.bincount(graphs.node_graphs[differs], minlength=len(graphs)) == 0] = 0
     own = torch.from_numpy(graphs.node_graphs[view.masked])
     return features.index_put((torch.tensor(view.masked),), means[own])
-
-
-def with_nodes(graphs: GraphDataset, kept: Mask) -> GraphDataset:
-    """Return the subgraphs that the kept nodes induce; the nodes are numbered anew.
-
-    Parameters
-    ----------
-    graphs : GraphDataset
-    kept : (n_nodes,) bool
-
-    Examples
-    --------
-    >>> from kgnn.graphs.packing import pack
-    >>> path = pack("path", [4], [0, 1, 2], [1, 2, 3])
-    >>> with_nodes(path, np.array([True, False, True, True]))[0].edges.tolist()
-    [[1, 2]]
-    """
-    between_kept = np.repeat(kept, graphs.degrees)
-    between_kept &= kept.take(graphs.neighbors)
-    thinned = with_arcs(graphs, between_kept)  # what goes has no arcs any more
-    numbers = np.cumsum(kept, dtype=np.int32) - 1
-    return replace(
-        thinned,
-        node_offsets=np.searchsorted(np.flatnonzero(kept), graphs.node_offsets),
-        arc_offsets=offsets_of(thinned.degrees[kept]),
-        neighbors=numbers[thinned.neighbors],
-        node_labels=None if graphs.node_labels is None else graphs.node_labels[kept],
-        node_attributes=None if graphs.node_attributes is None else graphs.node_attributes[kept],
-    )
-
-
-def with_arcs(graphs: GraphDataset, kept: Mask) -> GraphDataset:
-    """Return the graphs with some of their arcs; an arc and its reverse must share their fate.
-
-    Parameters
-    ----------
-    graphs : GraphDataset
-    kept : (n_arcs,) bool
-    """
-    arcs = np.flatnonzero(kept)  # both uses are faster than with the mask
-    return replace(
-        graphs,
-        arc_offsets=np.searchsorted(arcs, graphs.arc_offsets),
-        neighbors=graphs.neighbors[arcs],
-        edge_labels=None if graphs.edge_labels is None else graphs.edge_labels[arcs],
-        edge_weights=None if graphs.edge_weights is None else graphs.edge_weights[arcs],
-    )

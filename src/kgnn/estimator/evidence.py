@@ -19,12 +19,12 @@ of more than half of the nodes is not asked for, since what is left is another g
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgnn.graphs.graph import Array, Floats, GraphDataset, Ints, offsets_of
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.colors import colors, neighbor_sums, resolve_start
 from kgnn.kernels.numbering import numbered
 from kgnn.kernels.subtrees import subtree
@@ -157,24 +157,7 @@ def without(graph: GraphDataset, sets: Sequence[Ints]) -> GraphDataset:
     kept = np.ones(copies.n_nodes, dtype=np.bool_)
     for first, nodes in zip(copies.node_offsets[:-1], sets, strict=True):
         kept[first + np.asarray(nodes, dtype=np.int64)] = False
-    sources = np.repeat(np.arange(copies.n_nodes), copies.degrees)
-    kept_arcs = kept[sources] & kept[copies.neighbors]
-    degrees = np.bincount(sources[kept_arcs], minlength=copies.n_nodes)[kept]
-    number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-    return replace(
-        copies,
-        node_offsets=offsets_of(np.bincount(copies.node_graphs[kept], minlength=len(sets))),
-        arc_offsets=offsets_of(degrees),
-        neighbors=number[copies.neighbors[kept_arcs]],
-        node_labels=_some(copies.node_labels, kept),
-        node_attributes=_some(copies.node_attributes, kept),
-        edge_labels=_some(copies.edge_labels, kept_arcs),
-        edge_weights=_some(copies.edge_weights, kept_arcs),
-    )
-
-
-def _some(values: Array | None, kept: NDArray[np.bool_]) -> Array | None:
-    return None if values is None else values[kept]  # type: ignore[return-value]
+    return copies.with_nodes(kept)
 
 
 def log_odds(proba: Floats, target: int) -> Floats:

@@ -159,12 +159,17 @@ class GraphDataset:
         """Graph that each node belongs to."""
         return frozen(np.repeat(np.arange(len(self), dtype=np.int32), self.graph_sizes))
 
+    @property
+    def arc_sources(self) -> ShortInts:
+        """Node that each arc starts from; not kept, for it takes as much memory as the arcs."""
+        return np.repeat(np.arange(self.n_nodes, dtype=np.int32), self.degrees)
+
     @cached_property
     def edge_counts(self) -> Ints:
         """Number of edges of each graph: distinct unordered pairs, a self loop counts once."""
         first_arc = self.arc_offsets[self.node_offsets]
-        sources = np.repeat(np.arange(self.n_nodes, dtype=np.int32), self.degrees)
-        loops_before = np.searchsorted(np.flatnonzero(self.neighbors == sources), first_arc)
+        is_loop = self.neighbors == self.arc_sources
+        loops_before = np.searchsorted(np.flatnonzero(is_loop), first_arc)
         return frozen((np.diff(first_arc) + np.diff(loops_before)) // 2)
 
     @property
@@ -236,6 +241,32 @@ class GraphDataset:
             edge_labels=None if self.edge_labels is None else self.edge_labels[arcs],
             edge_weights=None if self.edge_weights is None else self.edge_weights[arcs],
             graph_names=None if self.graph_names is None else self.graph_names[rows],
+        )
+
+    def with_nodes(self, kept: NDArray[np.bool_]) -> GraphDataset:
+        """Return the subgraphs that the kept nodes induce; the nodes are numbered anew."""
+        between_kept = np.repeat(kept, self.degrees)
+        between_kept &= kept.take(self.neighbors)
+        thinned = self.with_arcs(between_kept)  # nodes that are removed have no arcs any more
+        numbers = np.cumsum(kept, dtype=np.int32) - 1
+        return replace(
+            thinned,
+            node_offsets=np.searchsorted(np.flatnonzero(kept), self.node_offsets),
+            arc_offsets=offsets_of(thinned.degrees[kept]),
+            neighbors=numbers[thinned.neighbors],
+            node_labels=None if self.node_labels is None else self.node_labels[kept],
+            node_attributes=None if self.node_attributes is None else self.node_attributes[kept],
+        )
+
+    def with_arcs(self, kept: NDArray[np.bool_]) -> GraphDataset:
+        """Return the graphs with some of their arcs; keep both arcs of an edge or neither."""
+        arcs = np.flatnonzero(kept)  # both uses are faster than with the mask
+        return replace(
+            self,
+            arc_offsets=np.searchsorted(arcs, self.arc_offsets),
+            neighbors=self.neighbors[arcs],
+            edge_labels=None if self.edge_labels is None else self.edge_labels[arcs],
+            edge_weights=None if self.edge_weights is None else self.edge_weights[arcs],
         )
 
     def with_targets(self, targets: ArrayLike) -> GraphDataset:

@@ -26,7 +26,7 @@ class Adjacency:
     """
 
     def __init__(self, graphs: GraphDataset) -> None:
-        sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
+        sources = graphs.arc_sources
         sizes = graphs.graph_sizes
         self._table: NDArray[np.bool_] | None = None
         if int((sizes * sizes).sum()) <= _LARGEST_TABLE:
@@ -38,7 +38,7 @@ class Adjacency:
             self._table[self._row[sources] + graphs.neighbors] = True
         else:
             self._n_nodes = graphs.n_nodes
-            self._arcs = sources * self._n_nodes + graphs.neighbors
+            self._arcs = sources.astype(np.int64) * self._n_nodes + graphs.neighbors
 
     def __call__(self, u: Ints, v: Ints) -> NDArray[np.bool_]:
         """Tell for each pair of nodes, numbered over all graphs, whether they are joined."""

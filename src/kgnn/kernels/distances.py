@@ -198,7 +198,7 @@ def _unions(sets: Sets, around: _Neighbors, rows: Ints) -> Sets:
 
 def _arcs(graphs: GraphDataset) -> tuple[Ints, Ints]:
     """Return both ends of every arc that is no self loop."""
-    first = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
+    first = graphs.arc_sources.astype(np.int64)
     kept = first != graphs.neighbors
     return first[kept], graphs.neighbors[kept].astype(np.int64)
 

@@ -94,7 +94,7 @@ class _Ranked:
         self.n_nodes = graphs.n_nodes
         self.graph_of = graphs.node_graphs.astype(np.int64)
         self.sizes = graphs.graph_sizes.astype(np.float64)
-        sources = np.repeat(np.arange(self.n_nodes), graphs.degrees)
+        sources = graphs.arc_sources
         proper = sources != graphs.neighbors
         sources, neighbors = sources[proper], graphs.neighbors[proper].astype(np.int64)
         degrees = np.bincount(sources, minlength=self.n_nodes)

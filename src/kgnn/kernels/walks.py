@@ -36,8 +36,9 @@ def random_walks(graphs: GraphDataset, draws: Floats) -> Ints:
     True
     """
     last = deque(colors(graphs, _DEPTH, start="degree"), maxlen=1)[0]
-    sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
-    by_color = graphs.neighbors[np.lexsort((last[graphs.neighbors], sources))].astype(np.int64)
+    by_color = graphs.neighbors[np.lexsort((last[graphs.neighbors], graphs.arc_sources))].astype(
+        np.int64
+    )
     walkable = graphs.degrees > 0
     starts = np.lexsort((last, ~walkable, graphs.node_graphs))
     n_starts = np.bincount(graphs.node_graphs[walkable], minlength=len(graphs))

@@ -265,13 +265,12 @@ def _renumbered(graphs: GraphDataset) -> GraphDataset:
         - 1
         - np.arange(graphs.n_nodes)
     )
-    sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
     labels = None if graphs.node_labels is None else graphs.node_labels[mirrored]
     names = np.array(graphs.node_label_names)
     return pack(
         graphs.name,
         graphs.graph_sizes,
-        mirrored[sources],
+        mirrored[graphs.arc_sources],
         mirrored[graphs.neighbors],
         node_labels=None if labels is None else names[labels],
     )
