@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from peers import PAPER, save, show
 
-from kgnn.engine import graph_network, loop, networks
+from kgnn.engine import loop, network
 from kgnn.engine.batch import GraphBatches
 from kgnn.engine.fast.quotients import ColorBatches
 from kgnn.engine.gin import GIN
@@ -38,7 +38,7 @@ STAGES: list[tuple[Any, str, str]] = [
     (WeisfeilerLehman, "fit_transform", "WL features"),
     (WeisfeilerLehman, "transform", "WL features"),
     (Projection, "fit", "projection"),
-    (graph_network, "batches_of", "graphs to colors"),
+    (network, "batches_of", "graphs to colors"),
     (ColorBatches, "__getitem__", "cutting batches"),
     (GraphBatches, "__getitem__", "cutting batches"),
     (GIN, "forward", "p forward"),
@@ -46,7 +46,7 @@ STAGES: list[tuple[Any, str, str]] = [
     (torch.Tensor, "backward", "backward"),
     (loop, "_step", "update"),
     (loop, "_average", "update"),
-    (networks, "calibrate", "calibration"),
+    (network, "calibrate", "calibration"),
 ]
 
 

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from kgnn.engine.fast.flat import Adam, Flat
 from kgnn.engine.fast.quotients import batches_of
 from kgnn.engine.gin import GIN
-from kgnn.engine.graph_network import passes
 from kgnn.engine.loop import batches
+from kgnn.engine.network import passes
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load

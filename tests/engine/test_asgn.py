@@ -6,9 +6,8 @@ from torch.nn import functional
 import kgnn.engine.asgn as asgn
 from kgnn.engine.asgn import Lessons, Teacher, Teaching, buy, n_clusters_for
 from kgnn.engine.gin import GIN
-from kgnn.engine.graph_network import GraphNetwork
 from kgnn.engine.multitask import n_node_kinds, node_kinds, sample_pairs
-from kgnn.engine.networks import Examples, Optimizing, one_hot
+from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, one_hot
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.views import View
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
@@ -25,7 +24,7 @@ HEADS = {
 
 def make_teacher(graphs=None, *, epochs=3, n_clusters=4, batch_size=8, **lessons):
     graphs = planted_motifs(24, n_nodes=12) if graphs is None else graphs
-    plan = Optimizing(epochs, batch_size, 0.003, 5e-4, 0.9)
+    plan = OptimizerConfig(epochs, batch_size, 0.003, 5e-4, 0.9)
     student = GraphNetwork(
         graphs,
         lambda n_features: GIN(n_features, 2, width=8, dropout=0.0),
@@ -39,7 +38,7 @@ def make_teacher(graphs=None, *, epochs=3, n_clusters=4, batch_size=8, **lessons
         width=8,
         n_clusters=n_clusters,
         lessons=Lessons(**lessons),
-        optimizing=plan,
+        optimizer_config=plan,
         seed=0,
     )
 
@@ -301,7 +300,7 @@ def test_batch_statistics_are_those_of_all_graphs():
     teacher.fit(examples_of(teacher.graphs))
     norm = teacher.module.gin.layers[0].norm
     before = norm.running_mean.clone()
-    asgn.settle(teacher.module, lambda module: module(teacher.pool[teacher.rows]))
+    asgn.recompute_bn_stats(teacher.module, lambda module: module(teacher.pool[teacher.rows]))
     torch.testing.assert_close(norm.running_mean, before)
 
 

@@ -6,8 +6,7 @@ from kgnn.engine import contrastive
 from kgnn.engine.augmentation_law import AugmentationLaw
 from kgnn.engine.contrastive import Contrast, pretrain
 from kgnn.engine.gin import GIN
-from kgnn.engine.graph_network import GraphNetwork
-from kgnn.engine.networks import Optimizing
+from kgnn.engine.network import GraphNetwork, OptimizerConfig
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.errors import GraphDataError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
@@ -19,15 +18,15 @@ FOUR = ("node_drop", "subgraph", "edge_pert", "attr_mask")
 FIVE = (*FOUR, "identity")
 
 
-def optimizing(epochs=3, batch_size=16):
-    return Optimizing(epochs, batch_size, 0.01, weight_decay=0.0, averaging=0.0)
+def optimizer_config(epochs=3, batch_size=16):
+    return OptimizerConfig(epochs, batch_size, 0.01, weight_decay=0.0, averaging=0.0)
 
 
 def network_of(graphs, n_classes=2, use_attributes=False):
     return GraphNetwork(
         graphs,
         lambda n: GIN(n, n_classes, width=8),
-        optimizing(),
+        optimizer_config(),
         node_features=NodeFeatures.of(graphs, use_attributes),
         layers=3,
     )
@@ -45,7 +44,7 @@ def course_of(graphs=GRAPHS, contrast=None):
     network = network_of(graphs)
     module = contrastive._Projected(network, 0)
     return contrastive._Course(
-        module, network, graphs, contrast or adaptive(), optimizing(), generator(0, "test")
+        module, network, graphs, contrast or adaptive(), optimizer_config(), generator(0, "test")
     )
 
 
@@ -55,14 +54,14 @@ def same(first, second):
 
 def test_the_loss_falls():
     graphs = planted_motifs(60)
-    _, history = pretrain(network_of(graphs), graphs, fixed(), optimizing(30, 30), 0)
+    _, history = pretrain(network_of(graphs), graphs, fixed(), optimizer_config(30, 30), 0)
     assert len(history["loss"]) == 30
     assert np.mean(history["loss"][-5:]) < history["loss"][0] - 0.3
 
 
 def test_only_the_layers_are_kept_and_they_have_learned():
     network = network_of(GRAPHS)
-    weights, _ = pretrain(network, GRAPHS, fixed(), optimizing(), 0)
+    weights, _ = pretrain(network, GRAPHS, fixed(), optimizer_config(), 0)
     with torch.random.fork_rng():
         fresh = network.build(network.node_features.width).state_dict()
     assert weights.keys() == {name for name in fresh if name.startswith("layers.")}
@@ -74,7 +73,8 @@ def test_only_the_layers_are_kept_and_they_have_learned():
 
 def test_the_seed_decides_everything():
     first, second, other = (
-        pretrain(network_of(GRAPHS), GRAPHS, adaptive(), optimizing(), seed) for seed in (3, 3, 4)
+        pretrain(network_of(GRAPHS), GRAPHS, adaptive(), optimizer_config(), seed)
+        for seed in (3, 3, 4)
     )
     assert same(first[0], second[0])
     assert first[1] == second[1]
@@ -83,7 +83,7 @@ def test_the_seed_decides_everything():
 
 def test_the_number_of_classes_leaves_no_trace():
     two, seven = (
-        pretrain(network_of(GRAPHS, n), GRAPHS, fixed(), optimizing(), 0)[0] for n in (2, 7)
+        pretrain(network_of(GRAPHS, n), GRAPHS, fixed(), optimizer_config(), 0)[0] for n in (2, 7)
     )
     assert same(two, seven)
 
@@ -115,13 +115,13 @@ def test_a_smaller_pool_is_all_that_is_drawn_from(monkeypatch):
         lambda graphs, choices, *rest: seen.extend(choices) or original(graphs, choices, *rest),
     )
     contrast = Contrast(("subgraph", "identity"), AugmentationLaw((2, 2)))
-    pretrain(network_of(GRAPHS), GRAPHS, contrast, optimizing(1), 0)
+    pretrain(network_of(GRAPHS), GRAPHS, contrast, optimizer_config(1), 0)
     assert set(seen) == {1, 4}  # their places among all augmentations
 
 
 def test_the_law_stays_on_the_simplex_and_leaves_uniform():
     contrast = adaptive(penalty=1.0)
-    _, history = pretrain(network_of(GRAPHS), GRAPHS, contrast, optimizing(4), 0)
+    _, history = pretrain(network_of(GRAPHS), GRAPHS, contrast, optimizer_config(4), 0)
     names = [f"{a} + {b}" for a in FIVE for b in FIVE]
     assert list(history) == ["loss", *names]
     by_epoch = np.array([history[name] for name in names])  # (25, epochs)
@@ -136,7 +136,7 @@ def test_the_law_stays_on_the_simplex_and_leaves_uniform():
 
 def test_a_law_that_does_not_adapt_stays_uniform():
     contrast = fixed()
-    _, history = pretrain(network_of(GRAPHS), GRAPHS, contrast, optimizing(), 0)
+    _, history = pretrain(network_of(GRAPHS), GRAPHS, contrast, optimizer_config(), 0)
     assert list(history) == ["loss"]
     assert (contrast.law.proba == 1 / 16).all()
 
@@ -164,16 +164,16 @@ def test_an_estimate_takes_two_passes_per_augmentation():
 def test_the_law_moves_once_per_epoch():
     for n_graphs in (32, 33, 40):  # a last single row joins its neighbors
         _, history = pretrain(
-            network_of(GRAPHS[:n_graphs]), GRAPHS[:n_graphs], adaptive(), optimizing(3, 16), 0
+            network_of(GRAPHS[:n_graphs]), GRAPHS[:n_graphs], adaptive(), optimizer_config(3, 16), 0
         )
         assert len(history["identity + identity"]) == 3
 
 
 def test_two_graphs_are_enough_and_one_is_refused():
-    weights, _ = pretrain(network_of(GRAPHS[:2]), GRAPHS[:2], fixed(), optimizing(), 0)
+    weights, _ = pretrain(network_of(GRAPHS[:2]), GRAPHS[:2], fixed(), optimizer_config(), 0)
     assert all(value.isfinite().all() for value in weights.values())
     with pytest.raises(GraphDataError, match="two or more, got 1"):
-        pretrain(network_of(GRAPHS[:1]), GRAPHS[:1], fixed(), optimizing(), 0)
+        pretrain(network_of(GRAPHS[:1]), GRAPHS[:1], fixed(), optimizer_config(), 0)
 
 
 @pytest.mark.parametrize("contrast", [fixed, adaptive])
@@ -194,14 +194,14 @@ def test_graphs_of_any_kind_are_taken(contrast):
         (without_edges, False),
     ):
         network = network_of(graphs, use_attributes=use_attributes)
-        weights, history = pretrain(network, graphs, contrast(), optimizing(), 0)
+        weights, history = pretrain(network, graphs, contrast(), optimizer_config(), 0)
         assert all(value.isfinite().all() for value in weights.values())
         assert np.isfinite(history["loss"]).all()
 
 
 def test_statistics_are_those_of_the_graphs_and_not_of_views():
     network = network_of(GRAPHS)
-    weights, _ = pretrain(network, GRAPHS, fixed(), optimizing(), 0)
+    weights, _ = pretrain(network, GRAPHS, fixed(), optimizer_config(), 0)
     encoder = network.build(network.node_features.width)
     encoder.load_state_dict(weights, strict=False)
     for layer in encoder.layers:
@@ -225,4 +225,4 @@ def test_ctrl_c_stops_pre_training(monkeypatch):
 
     monkeypatch.setattr(contrastive, "contrastive", stop)
     with pytest.raises(KeyboardInterrupt):
-        pretrain(network_of(GRAPHS), GRAPHS, fixed(), optimizing(9), 0)
+        pretrain(network_of(GRAPHS), GRAPHS, fixed(), optimizer_config(9), 0)

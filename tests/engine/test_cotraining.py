@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from kgnn.engine.combination import combine
+from kgnn.engine.calibration import combine
 from kgnn.engine.cotraining import Plan, cotrain
 from kgnn.engine.loop import History
-from kgnn.engine.networks import Fitted
+from kgnn.engine.network import Fitted
 from kgnn.engine.selection import Selection, agreed, most_confident
 from kgnn.progress import listening
 

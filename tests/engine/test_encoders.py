@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from kgnn.engine.batch import GraphBatches
-from kgnn.engine.encoders import PygLayer, make_layer
-from kgnn.engine.layers import GINLayer
+from kgnn.engine.gin import GINLayer, PygLayer, make_layer
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.errors import MissingExtraError
 from kgnn.graphs.datasets.toy import cycles_and_trees

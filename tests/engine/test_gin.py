@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from kgnn.engine.batch import GraphBatches
-from kgnn.engine.gin import GIN
-from kgnn.engine.layers import GINLayer, batch_norm
+from kgnn.engine.fast.layers import batch_norm
+from kgnn.engine.gin import GIN, GINLayer
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.sparse import Total
 from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
@@ -61,6 +61,22 @@ def test_layer_is_the_formula():
     hidden = torch.relu(layer.outer(torch.relu(layer.inner(total))))
     expected = (hidden - hidden.mean(0)) / torch.sqrt(hidden.var(0, unbiased=False) + 1e-5)
     assert torch.allclose(layer(x, batch, 1), expected)
+
+
+def test_the_fast_layer_has_the_numbers_and_gradients_of_the_plain_one():
+    graphs = planted_motifs(6)
+    batch, _ = batch_and_adjacency(graphs)
+    layer = GINLayer(3, 8).double()
+    x = torch.randn(graphs.n_nodes, 3, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(graphs.n_nodes, 8, dtype=torch.float64)
+    found = []
+    for forward in (layer, layer.plain):
+        layer.norm.reset_running_stats()
+        output = forward(x, batch, 1)
+        gradients = torch.autograd.grad((output * weights).sum(), (x, *layer.parameters()))
+        found.append([output, *gradients, layer.norm.running_mean.clone()])
+    for fast, plain in zip(*found, strict=True):
+        torch.testing.assert_close(fast, plain)
 
 
 def test_layer_equals_pyg():

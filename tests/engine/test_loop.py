@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgnn.engine.loop import batches, train
+from kgnn.engine.loop import batches, recompute_bn_stats, train
 from kgnn.progress import listening
 
 
@@ -110,3 +110,22 @@ def test_the_module_is_finished_before_it_is_judged_and_at_the_end():
     assert len(finished) == 1
     fit_line(finish=finished.append, score=lambda module: float(finished[-1] is module))
     assert len(finished) == 61
+
+
+def test_statistics_become_those_of_the_data_and_training_goes_on_as_before():
+    module = torch.nn.Sequential(torch.nn.BatchNorm1d(2))
+    data = torch.randn(100, 2) * 3 + 5
+    recompute_bn_stats(module, lambda m: m(data))
+    norm = module[0]
+    torch.testing.assert_close(norm.running_mean, data.mean(0))
+    torch.testing.assert_close(norm.running_var, data.var(0))
+    assert norm.momentum == 0.1
+    assert not module.training
+
+
+def test_several_passes_are_averaged():
+    module = torch.nn.Sequential(torch.nn.BatchNorm1d(1))
+    parts = [torch.randn(50, 1) + shift for shift in (0, 4)]
+    recompute_bn_stats(module, lambda m: [m(part) for part in parts])
+    expected = torch.stack([part.mean(0) for part in parts]).mean(0)
+    torch.testing.assert_close(module[0].running_mean, expected)

@@ -8,7 +8,7 @@ from kgnn.engine.augment import drop_edges
 from kgnn.engine.batch import GraphBatch, GraphBatches
 from kgnn.engine.fast.quotients import ColorBatch
 from kgnn.engine.gin import GIN
-from kgnn.engine.networks import Examples, Optimizing, one_hot
+from kgnn.engine.network import Examples, OptimizerConfig, one_hot
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.semi_supervised import SemiSupervisedNetwork, Term, endlessly
 from kgnn.graphs.datasets.toy import planted_motifs
@@ -16,7 +16,7 @@ from kgnn.graphs.datasets.toy import planted_motifs
 GRAPHS = planted_motifs(40, n_nodes=10)
 LABELED, UNLABELED = np.arange(9), np.arange(9, 40)
 EXAMPLES = Examples(LABELED, one_hot(GRAPHS.targets, 2))
-PLAN = Optimizing(epochs=6, batch_size=4, learning_rate=0.01, weight_decay=0.0, averaging=0.5)
+PLAN = OptimizerConfig(epochs=6, batch_size=4, learning_rate=0.01, weight_decay=0.0, averaging=0.5)
 STEPS_PER_EPOCH = 2  # nine labeled graphs, four at a time; the last joins its neighbors
 
 

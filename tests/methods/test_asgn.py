@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-import kgnn.engine.networks as networks
+import kgnn.engine.network as networks
 from kgnn.engine.asgn import Teacher, Teaching
-from kgnn.engine.graph_network import GraphNetwork
+from kgnn.engine.network import GraphNetwork
 from kgnn.estimator.classifier import Task
 from kgnn.estimator.encoder_files import save_encoder
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs

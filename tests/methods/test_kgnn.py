@@ -113,7 +113,7 @@ def test_settings_reach_the_rounds_and_the_memory(monkeypatch):
         memory_learning_rate=0.02,
     )
     assert plans == [Plan(**given, weight=0.125, average=False, judge="memory")]
-    assert model.networks_[1].optimizing.learning_rate == 0.02
+    assert model.networks_[1].optimizer_config.learning_rate == 0.02
     assert model.course_.used == [model.course_.rounds[model.course_.best_round]]
 
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from kgnn.engine import loop, networks
+from kgnn.engine import loop
+from kgnn.engine import network as network_module
 from kgnn.engine.batch import batch_of
 from kgnn.engine.gin import GIN
 from kgnn.errors import GraphDataError, ParameterError
@@ -43,7 +44,7 @@ def test_fine_tuning_starts_from_the_encoder_and_moves_all_of_it(monkeypatch):
         starts.append({name: value.clone() for name, value in module.state_dict().items()})
         return loop.train(module, *args, **options)
 
-    monkeypatch.setattr(networks, "train", spy)
+    monkeypatch.setattr(network_module, "train", spy)
     model = GraphCL(**FAST).fit(TRAIN, LABELS)
     plain = GNNSup(epochs=3, width=8).fit(TRAIN, LABELS)
     pretrained, random = starts

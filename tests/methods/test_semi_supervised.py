@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import log_softmax, softmax
 
-from kgnn.engine.networks import Examples, one_hot
+from kgnn.engine.network import Examples, one_hot
 from kgnn.engine.semi_supervised import Step
 from kgnn.errors import KgnnWarning
 from kgnn.estimator.classifier import Task

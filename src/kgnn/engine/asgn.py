@@ -20,14 +20,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from kgnn.engine.augment import mask_nodes
-from kgnn.engine.batch_statistics import settle
 from kgnn.engine.frozen import frozen_statistics
 from kgnn.engine.gin import GIN
-from kgnn.engine.graph_network import GraphNetwork
 from kgnn.engine.k_center import k_center
-from kgnn.engine.loop import History, n_batches, train
+from kgnn.engine.loop import History, n_batches, recompute_bn_stats, train
 from kgnn.engine.multitask import MultitaskGIN, n_node_kinds, node_kinds, sample_pairs
-from kgnn.engine.networks import Examples, Objective, Optimizing
+from kgnn.engine.network import Examples, GraphNetwork, Objective, OptimizerConfig
 from kgnn.engine.sinkhorn import assign
 from kgnn.engine.views import view_batch
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -84,7 +82,7 @@ class Teacher:
         Length of its node vectors.
     n_clusters : int
     lessons : Lessons
-    optimizing : Optimizing
+    optimizer_config : OptimizerConfig
     seed : int
 
     Attributes
@@ -102,11 +100,11 @@ class Teacher:
         width: int,
         n_clusters: int,
         lessons: Lessons,
-        optimizing: Optimizing,
+        optimizer_config: OptimizerConfig,
         seed: int,
     ) -> None:
         self.graphs, self.pool, self.node_features = graphs, student.pool, student.node_features
-        self.lessons, self.optimizing, self.seed = lessons, optimizing, seed
+        self.lessons, self.optimizer_config, self.seed = lessons, optimizer_config, seed
         self.rows = np.arange(len(graphs))
         self.histories: list[History] = []
         with seeded_torch(seed, "teacher"):
@@ -133,9 +131,9 @@ class Teacher:
                 self.module,
                 objective,
                 self.rows,
-                **vars(self.optimizing),
+                **vars(self.optimizer_config),
                 rng=rng,
-                finish=lambda each: settle(each, self._pass),
+                finish=lambda each: recompute_bn_stats(each, self._pass),
                 what=what or f"round {number}, teacher",
             )
         self.histories.append(history)
@@ -184,7 +182,7 @@ class Teaching(Objective):
 
     def __init__(self, teacher: Teacher, examples: Examples, rng: np.random.Generator) -> None:
         self.teacher, self.examples, self.rng, self.rows = teacher, examples, rng, teacher.rows
-        n_steps = n_batches(len(self.rows), teacher.optimizing.batch_size)
+        n_steps = n_batches(len(self.rows), teacher.optimizer_config.batch_size)
         self.n_steps, self.refresh_after = 0, _REFRESH * n_steps
         self.is_labeled, self.is_annotated = np.zeros((2, len(self.rows)), dtype=np.bool_)
         self.is_labeled[examples.labeled] = True

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgnn.engine.calibration import calibrate
-from kgnn.engine.combination import combine
-from kgnn.engine.networks import Examples, Fitted, Network
+from kgnn.engine.calibration import calibrate, combine
+from kgnn.engine.network import Examples, Fitted, Network
 from kgnn.graphs.graph import Floats, Ints
 
 

@@ -20,14 +20,12 @@ from torch import Tensor, nn
 from kgnn.engine.augment import AUGMENTATIONS, augment
 from kgnn.engine.augmentation_law import AugmentationLaw
 from kgnn.engine.batch import Batch, batch_of
-from kgnn.engine.batch_statistics import settle
 from kgnn.engine.frozen import frozen_statistics
 from kgnn.engine.gin import GIN
-from kgnn.engine.graph_network import GraphNetwork
 from kgnn.engine.infomax import InfoMax
-from kgnn.engine.loop import n_batches, train
+from kgnn.engine.loop import n_batches, recompute_bn_stats, train
 from kgnn.engine.losses import contrastive
-from kgnn.engine.networks import Optimizing
+from kgnn.engine.network import GraphNetwork, OptimizerConfig
 from kgnn.engine.views import view_batch
 from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -66,7 +64,7 @@ def pretrain(
     network: GraphNetwork,
     graphs: GraphDataset,
     contrast: Contrast,
-    optimizing: Optimizing,
+    optimizer_config: OptimizerConfig,
     seed: int,
 ) -> tuple[dict[str, Tensor], dict[str, list[float]]]:
     """Train the layers of a network to know graphs again in changed views of them.
@@ -78,7 +76,7 @@ def pretrain(
     graphs : GraphDataset
         At least two, for a graph is contrasted with others.
     contrast : Contrast
-    optimizing : Optimizing
+    optimizer_config : OptimizerConfig
     seed : int
 
     Returns
@@ -91,8 +89,8 @@ def pretrain(
     require_several(graphs)
     rng = generator(seed, "pre-training")
     module = _Projected(network, seed)
-    course = _Course(module, network, graphs, contrast, optimizing, rng)
-    weights, loss = _train(module, course.loss, network, optimizing, rng, course.after_step)
+    course = _Course(module, network, graphs, contrast, optimizer_config, rng)
+    weights, loss = _train(module, course.loss, network, optimizer_config, rng, course.after_step)
     return weights, {"loss": loss, **course.probabilities}
 
 
@@ -100,7 +98,7 @@ def pretrain_on_nodes(
     module: InfoMax,
     network: GraphNetwork,
     graphs: GraphDataset,
-    optimizing: Optimizing,
+    optimizer_config: OptimizerConfig,
     seed: int,
 ) -> tuple[dict[str, Tensor], dict[str, list[float]]]:
     """Train layers to make graph vectors that tell the nodes of a graph from others.
@@ -109,7 +107,7 @@ def pretrain_on_nodes(
     ----------
     module : InfoMax
         Without a second encoder; trained in place.
-    network, graphs, optimizing, seed
+    network, graphs, optimizer_config, seed
         As for `pretrain`; of the network, the pool and the node features alone are used.
 
     Returns
@@ -125,7 +123,7 @@ def pretrain_on_nodes(
         return module.infomax(module.patches(batch_of(some, network.node_features(some))))
 
     rng = generator(seed, "pre-training")
-    weights, losses = _train(module, loss, network, optimizing, rng)
+    weights, losses = _train(module, loss, network, optimizer_config, rng)
     return weights, {"loss": losses}
 
 
@@ -141,7 +139,7 @@ def _train(
     module: nn.Module,
     loss: Callable[[Ints], Tensor],
     network: GraphNetwork,
-    optimizing: Optimizing,
+    optimizer_config: OptimizerConfig,
     rng: np.random.Generator,
     after_step: Callable[[], None] = lambda: None,
 ) -> tuple[dict[str, Tensor], list[float]]:
@@ -150,10 +148,10 @@ def _train(
         module,
         loss,
         np.arange(len(network.pool)),
-        **vars(optimizing),
+        **vars(optimizer_config),
         rng=rng,
         # The statistics of views are not those of the graphs, which come next.
-        finish=lambda each: settle(each, lambda m: _pass_over(m, network)),
+        finish=lambda each: recompute_bn_stats(each, lambda m: _pass_over(m, network)),
         after_step=after_step,
         what="pre-training",
     )
@@ -195,11 +193,11 @@ class _Course:
         network: GraphNetwork,
         graphs: GraphDataset,
         contrast: Contrast,
-        optimizing: Optimizing,
+        optimizer_config: OptimizerConfig,
         rng: np.random.Generator,
     ) -> None:
         self.module, self.graphs, self.contrast, self.rng = module, graphs, contrast, rng
-        self.node_features, self.batch_size = network.node_features, optimizing.batch_size
+        self.node_features, self.batch_size = network.node_features, optimizer_config.batch_size
         known = list(AUGMENTATIONS)
         self.ways = np.array([known.index(name) for name in contrast.augmentations])
         self.steps_per_epoch = n_batches(len(graphs), self.batch_size)

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from kgnn.engine.calibration import calibrate
-from kgnn.engine.combination import combine, weigh
-from kgnn.engine.networks import Examples, Fitted, Network, Validation, one_hot
+from kgnn.engine.calibration import calibrate, combine, weigh
+from kgnn.engine.network import Examples, Fitted, Network, Validation, one_hot
 from kgnn.engine.selection import Selection
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.progress import tell, track

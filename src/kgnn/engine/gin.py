@@ -8,18 +8,41 @@ Ju et al., *KGNN*, WSDM 2022, §4.2.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from kgnn.engine.batch import Batch
-from kgnn.engine.encoders import Encoder, make_layer
-from kgnn.engine.fast.fused import Fused
-from kgnn.engine.layers import batch_norm
+from kgnn.engine.batch import Batch, GraphBatch
+from kgnn.engine.fast.layers import batch_norm, gin_layer
+from kgnn.engine.sparse import Total
+from kgnn.errors import MissingExtraError
 
+if TYPE_CHECKING:
+    from kgnn.engine.fast.fused import Fused
+
+Encoder = Literal["gin", "gcn", "sage", "gat", "gin-pyg"]
 Readout = Literal["sum", "log", "both"]
 Pooling = Literal["last", "all"]
+
+
+class GINLayer(nn.Module):
+    """``x ← BN(ReLU(W₂ ReLU(W₁ (x + Σ_neighbors x))))``, with ε = 0."""
+
+    def __init__(self, n_in: int, width: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(n_in, width)
+        self.outer = nn.Linear(width, width)
+        self.norm = nn.BatchNorm1d(width)
+
+    def forward(self, x: Tensor, batch: Batch, depth: int) -> Tensor:
+        """Map the vectors of one depth, ``(n_rows, n_in)``, to the next, ``(n_rows, width)``."""
+        return gin_layer(self, x, batch, depth)
+
+    def plain(self, x: Tensor, batch: Batch, depth: int) -> Tensor:
+        """Return the same in plain torch, for batches with one row per node."""
+        total = Total.apply(x, batch.sums(depth))
+        return batch_norm(self.norm, self.outer(self.inner(total).relu()).relu())
 
 
 class GIN(nn.Module):
@@ -109,3 +132,47 @@ class GIN(nn.Module):
             compressed = total.sign() * total.abs().log1p()
             total = torch.cat([total, compressed], 1) if self.readout == "both" else compressed
         return batch_norm(self.pooled_norm, total)
+
+
+def make_layer(encoder: Encoder, n_in: int, width: int) -> nn.Module:
+    """Return one round of message passing: ``layer(x, batch, depth)``, ``(n_nodes, width)``."""
+    return GINLayer(n_in, width) if encoder == "gin" else PygLayer(encoder, n_in, width)
+
+
+class PygLayer(nn.Module):
+    """``BN(ReLU(convolution of PyG))``."""
+
+    def __init__(self, encoder: Encoder, n_in: int, width: int) -> None:
+        super().__init__()
+        self.encoder, self.n_in, self.width = encoder, n_in, width
+        self.convolution = _convolution(encoder, n_in, width)
+        self.norm = nn.BatchNorm1d(width)
+
+    def forward(self, x: Tensor, batch: GraphBatch, depth: int) -> Tensor:
+        """Map node vectors ``(n_nodes, n_in)`` to ``(n_nodes, width)``."""
+        return batch_norm(self.norm, torch.relu(self.convolution(x, batch.edge_index)))
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return how to make the layer anew, and its weights; PyG's classes are not saved."""
+        made = {"encoder": self.encoder, "n_in": self.n_in, "width": self.width}
+        return {**made, "weights": dict(self.state_dict())}
+
+    @classmethod
+    def from_saved(cls, state: dict[str, Any]) -> PygLayer:
+        """Make a layer of what `saved_state` returned."""
+        with torch.device("meta"):  # takes no memory, however large it says it is
+            layer = cls(state["encoder"], state["n_in"], state["width"])
+        layer.load_state_dict(state["weights"], assign=True)  # which have to fit
+        return layer
+
+
+def _convolution(encoder: Encoder, n_in: int, width: int) -> Any:
+    try:
+        from torch_geometric import nn as geometric
+    except ImportError as error:
+        raise MissingExtraError.of(f"encoder='{encoder}'", "torch_geometric", "pyg") from error
+    if encoder == "gin-pyg":
+        perceptron = nn.Sequential(nn.Linear(n_in, width), nn.ReLU(), nn.Linear(width, width))
+        return geometric.GINConv(perceptron)
+    kind = {"gcn": geometric.GCNConv, "sage": geometric.SAGEConv, "gat": geometric.GATConv}
+    return kind[encoder](n_in, width)

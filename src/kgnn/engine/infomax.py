@@ -18,10 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batch, GraphBatch
-from kgnn.engine.encoders import Encoder, make_layer
+from kgnn.engine.fast.layers import batch_norm
 from kgnn.engine.frozen import frozen_statistics
-from kgnn.engine.gin import GIN
-from kgnn.engine.layers import batch_norm
+from kgnn.engine.gin import GIN, Encoder, make_layer
 from kgnn.engine.losses import jensen_shannon
 
 

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batches
-from kgnn.engine.graph_network import GraphNetwork, passes
 from kgnn.engine.kernel_network import ATTENTION_PER_PASS, KernelNetwork
 from kgnn.engine.memory import Rows
-from kgnn.engine.networks import Examples, Fitted, Network
+from kgnn.engine.network import Examples, Fitted, GraphNetwork, Network, passes
 from kgnn.graphs.graph import GraphDataset, Ints
 
 
@@ -43,7 +42,7 @@ class JointNetwork(Network):
         memory: KernelNetwork,
         build: Callable[[nn.Module, nn.Module], nn.Module],
     ) -> None:
-        super().__init__(gnn.optimizing)
+        super().__init__(gnn.optimizer_config)
         self.gnn, self.memory, self.build = gnn, memory, build
         self.pool = Prepared(gnn.pool, memory.pool)
 

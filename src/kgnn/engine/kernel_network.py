@@ -12,7 +12,7 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from kgnn.engine.memory import MemoryNetwork, Rows, SparseRows
-from kgnn.engine.networks import Examples, Fitted, Network, Optimizing
+from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
@@ -33,7 +33,7 @@ class KernelNetwork(Network):
         ones, the memory holds those that are taught.
     build : callable
         Number of features, and the sharpness to start with, to a module.
-    optimizing : Optimizing
+    optimizer_config : OptimizerConfig
     features : WeisfeilerLehman
     projection : Projection or None
         Without one, the module reads the sparse features themselves.
@@ -45,12 +45,12 @@ class KernelNetwork(Network):
         self,
         pool: GraphDataset,
         build: Callable[[int, float], MemoryNetwork],
-        optimizing: Optimizing,
+        optimizer_config: OptimizerConfig,
         *,
         features: WeisfeilerLehman,
         projection: Projection | None,
     ) -> None:
-        super().__init__(optimizing)
+        super().__init__(optimizer_config)
         self.build, self.features = build, features
         found = features.fit_transform(pool)
         self.projection = None if projection is None else projection.fit(found)

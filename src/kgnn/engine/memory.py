@@ -25,7 +25,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from kgnn.engine.layers import batch_norm
+from kgnn.engine.fast.layers import batch_norm
 
 Attention = Literal["distance", "dot"]
 Reading = Literal["query", "output"]

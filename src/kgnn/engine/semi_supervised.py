@@ -17,10 +17,9 @@ from torch import Tensor, nn
 
 from kgnn.engine.augment import Augmentation
 from kgnn.engine.batch import Batch, GraphBatch, batch_of
-from kgnn.engine.graph_network import GraphNetwork
 from kgnn.engine.loop import batches, n_batches
 from kgnn.engine.losses import ramp
-from kgnn.engine.networks import Examples, Fitted, Objective
+from kgnn.engine.network import Examples, Fitted, GraphNetwork, Objective
 from kgnn.engine.views import view_batch
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.seeds import generator
@@ -145,7 +144,7 @@ class SemiSupervisedNetwork(GraphNetwork):
         self.term.begin(module)
         return _WithTerm(self, module, examples, rng)
 
-    def _settle(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
+    def _pass_over(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
         # As in the steps: as many unlabeled graphs as labeled ones, though not too few to tell.
         n_more = max(len(examples.labeled), _ENOUGH) if self.weight else 0
         every = np.concatenate([examples.labeled, self.sample[:n_more]])
@@ -164,7 +163,7 @@ class _WithTerm(Objective):
         rng: np.random.Generator,
     ) -> None:
         self.network, self.module, self.examples, self.rng = network, module, examples, rng
-        self.rows, plan = examples.labeled, network.optimizing
+        self.rows, plan = examples.labeled, network.optimizer_config
         n_steps = plan.epochs * n_batches(len(self.rows), plan.batch_size)
         self.n_steps, self.ramp_length = 0, network.ramp_up * n_steps
         others = network.unlabeled if len(network.unlabeled) else examples.labeled

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgnn.engine.cotraining import CoTraining
 from kgnn.engine.kernel_network import KernelNetwork
-from kgnn.engine.networks import Network
+from kgnn.engine.network import Network
 from kgnn.errors import ParameterError
 from kgnn.estimator.explained import Explained
 from kgnn.estimator.neighbors import cosines

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from kgnn.engine.encoders import Encoder
+from kgnn.engine.gin import Encoder
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.errors import GraphDataError, KgnnError, ParameterError
 

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from kgnn.engine.asgn import Lessons, Teacher, buy, n_clusters_for
 from kgnn.engine.committee import Committee
-from kgnn.engine.graph_network import GraphNetwork
 from kgnn.engine.loop import History
-from kgnn.engine.networks import Examples, Optimizing, one_hot
+from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, one_hot
 from kgnn.estimator.classifier import Task
 from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
 from kgnn.graphs.graph import Ints
@@ -99,7 +98,7 @@ class ASGN(CanPretrain):
 
     def _fit(self, task: Task) -> None:
         self.gnn_ = self._gnn(task)
-        plan = replace(self._optimizing(self.learning_rate), epochs=self.teacher_epochs)
+        plan = replace(self._optimizer_config(self.learning_rate), epochs=self.teacher_epochs)
         self.teacher_ = self._teacher(task, self.gnn_, plan)
         self.teacher_history_: list[History] = self.teacher_.histories
         self.labeled_: list[Ints] = []
@@ -129,7 +128,9 @@ class ASGN(CanPretrain):
         self.teacher_.fit(self._examples(task, known, beliefs))
         return self.teacher_.encoder
 
-    def _teacher(self, task: Task, student: GraphNetwork, optimizing: Optimizing) -> Teacher:
+    def _teacher(
+        self, task: Task, student: GraphNetwork, optimizer_config: OptimizerConfig
+    ) -> Teacher:
         return Teacher(
             task.graphs,
             student,
@@ -142,7 +143,7 @@ class ASGN(CanPretrain):
                 self.property_weight,
                 self.mask,
             ),
-            optimizing=optimizing,
+            optimizer_config=optimizer_config,
             seed=task.seed,
         )
 

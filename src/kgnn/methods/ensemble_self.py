@@ -6,7 +6,7 @@ from torch import nn
 
 from kgnn.engine.ensemble import EnsembleNetwork
 from kgnn.engine.joint import JointNetwork
-from kgnn.engine.networks import Network
+from kgnn.engine.network import Network
 from kgnn.estimator.classifier import Task
 from kgnn.estimator.parameters import parameters
 from kgnn.methods.gnn_self import GNNSelf

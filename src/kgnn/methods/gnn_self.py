@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgnn.engine.networks import Network
+from kgnn.engine.network import Network
 from kgnn.engine.selection import Selection, most_confident
 from kgnn.estimator.classifier import Task
 from kgnn.estimator.parameters import parameters

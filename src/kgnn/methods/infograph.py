@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from kgnn.engine.contrastive import pretrain_on_nodes
 from kgnn.engine.gin import GIN
-from kgnn.engine.graph_network import GraphNetwork
 from kgnn.engine.infomax import InfoMax, for_both_encoders
-from kgnn.engine.networks import Optimizing
+from kgnn.engine.network import GraphNetwork, OptimizerConfig
 from kgnn.engine.semi_supervised import Step, Term
 from kgnn.estimator.classifier import Task
 from kgnn.estimator.parameters import NonNegative, parameters
@@ -85,7 +84,7 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
         task: Task,
         graphs: GraphDataset,
         build: Callable[[int], nn.Module],
-        optimizing: Optimizing,
+        optimizer_config: OptimizerConfig,
         **options: Any,
     ) -> GraphNetwork:
         def build_both(n_features: int) -> nn.Module:
@@ -97,7 +96,7 @@ class InfoGraph(SemiSupervisedClassifier, CanPretrain):
 
         # Without a weight there is nothing for ψ to learn.
         module = build_both if any(self._weights()) else build
-        return super()._network(task, graphs, module, optimizing, **options)
+        return super()._network(task, graphs, module, optimizer_config, **options)
 
     def _infomax(self, phi: GIN, n_features: int, separate: bool) -> InfoMax:
         return InfoMax(

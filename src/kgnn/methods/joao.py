@@ -7,7 +7,7 @@ from typing import Annotated
 from kgnn.engine.augment import AUGMENTATIONS
 from kgnn.engine.augmentation_law import AugmentationLaw
 from kgnn.engine.contrastive import Contrast, pretrain
-from kgnn.engine.graph_network import GraphNetwork
+from kgnn.engine.network import GraphNetwork
 from kgnn.estimator.classifier import Task
 from kgnn.estimator.parameters import Bounds, NonNegative, Share, parameters
 from kgnn.methods.pretrained import Pretrained, PretrainedClassifier

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from kgnn.engine.combination import combine
+from kgnn.engine.calibration import combine
 from kgnn.engine.cotraining import CoTraining, Plan, cotrain
 from kgnn.engine.kernel_network import KernelNetwork
 from kgnn.engine.memory import Attention, MemoryNetwork, Reading
-from kgnn.engine.networks import Examples, Network, one_hot
+from kgnn.engine.network import Examples, Network, one_hot
 from kgnn.engine.selection import Selection, agreed
 from kgnn.estimator.attending import Attending
 from kgnn.estimator.classifier import Graphs, Task
@@ -268,7 +268,7 @@ class KGNN(Attending, NeuralClassifier):
         return KernelNetwork(
             task.graphs,
             build,
-            self._optimizing(self.memory_learning_rate),
+            self._optimizer_config(self.memory_learning_rate),
             features=features,
             projection=projection or None,
         )

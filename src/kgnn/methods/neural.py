@@ -8,10 +8,8 @@ import numpy as np
 from scipy.special import softmax
 
 from kgnn.engine.committee import fit_committee
-from kgnn.engine.encoders import Encoder
-from kgnn.engine.gin import GIN, Pooling, Readout
-from kgnn.engine.graph_network import GraphNetwork
-from kgnn.engine.networks import Examples, Optimizing, one_hot
+from kgnn.engine.gin import GIN, Encoder, Pooling, Readout
+from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, one_hot
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.estimator.classifier import GraphClassifier, Task
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, parameters
@@ -132,7 +130,7 @@ class NeuralClassifier(GraphClassifier):
             task,
             task.graphs,
             build,
-            self._optimizing(self.learning_rate),
+            self._optimizer_config(self.learning_rate),
             node_features=node_features,
             layers=self.layers if self.encoder == "gin" else 0,
         )
@@ -141,8 +139,8 @@ class NeuralClassifier(GraphClassifier):
         """Return the network; a subclass may train it in another way."""
         return GraphNetwork(*args, **options)
 
-    def _optimizing(self, learning_rate: float) -> Optimizing:
-        return Optimizing(
+    def _optimizer_config(self, learning_rate: float) -> OptimizerConfig:
+        return OptimizerConfig(
             self.epochs, self.batch_size, learning_rate, self.weight_decay, self.averaging
         )
 

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from kgnn.engine.contrastive import require_several
 from kgnn.engine.gin import GIN
-from kgnn.engine.graph_network import GraphNetwork
-from kgnn.engine.networks import Optimizing
+from kgnn.engine.network import GraphNetwork, OptimizerConfig
 from kgnn.errors import ParameterError
 from kgnn.estimator.classifier import UNLABELED, Graphs, Task
 from kgnn.estimator.encoder_files import EncoderPlan, SavedEncoder, open_encoder
@@ -127,9 +126,9 @@ class CanPretrain(CommitteeClassifier):
     def _plan(self, network: GraphNetwork) -> EncoderPlan:
         return EncoderPlan(self.encoder, self.width, self.layers, network.node_features)
 
-    def _pretraining(self) -> Optimizing:
+    def _pretraining(self) -> OptimizerConfig:
         # Paper silent: no weight decay and the last weights, as in the original codes.
-        return Optimizing(
+        return OptimizerConfig(
             self.pretrain_epochs,
             self.pretrain_batch_size,
             self.pretrain_learning_rate,

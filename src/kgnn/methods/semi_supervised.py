@@ -9,9 +9,8 @@ from typing import Any
 
 from torch import nn
 
-from kgnn.engine.graph_network import GraphNetwork
 from kgnn.engine.loop import n_batches
-from kgnn.engine.networks import Optimizing
+from kgnn.engine.network import GraphNetwork, OptimizerConfig
 from kgnn.engine.semi_supervised import SemiSupervisedNetwork, Term
 from kgnn.estimator.classifier import Task
 from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
@@ -55,7 +54,7 @@ class SemiSupervisedClassifier(CommitteeClassifier):
         task: Task,
         graphs: GraphDataset,
         build: Callable[[int], nn.Module],
-        optimizing: Optimizing,
+        optimizer_config: OptimizerConfig,
         **options: Any,
     ) -> GraphNetwork:
         n_unlabeled = len(task.unlabeled) or len(task.labeled)
@@ -64,7 +63,7 @@ class SemiSupervisedClassifier(CommitteeClassifier):
         return SemiSupervisedNetwork(
             graphs,
             build,
-            replace(optimizing, epochs=passes),
+            replace(optimizer_config, epochs=passes),
             unlabeled=task.unlabeled,
             term=self._term(task),
             weight=self._weights()[0],

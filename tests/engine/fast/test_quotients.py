@@ -6,9 +6,9 @@ import torch
 from hypothesis import given, settings
 
 from kgnn.engine.batch import GraphBatches
+from kgnn.engine.fast.layers import batch_norm
 from kgnn.engine.fast.quotients import ColorBatches, batches_of
-from kgnn.engine.gin import GIN
-from kgnn.engine.layers import GINLayer, batch_norm
+from kgnn.engine.gin import GIN, GINLayer
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.loading import load

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batch
-from kgnn.engine.layers import GINLayer, remember
+from kgnn.engine.fast.layers import remember
+from kgnn.engine.gin import GINLayer
 from kgnn.engine.sparse import Sums, Weights
 
 if TYPE_CHECKING:

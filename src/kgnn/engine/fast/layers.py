@@ -1,41 +1,36 @@
-"""The layer of a GIN as one function, with its gradient written by hand.
+"""The layer of a GIN as one function with a hand-written gradient.
 
-On small graphs, recording and replaying a dozen operations takes longer than computing them.
+On small graphs, recording and replaying a dozen operations takes longer than computing them. The
+plain version is `kgnn.engine.gin.GINLayer.plain`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from kgnn.engine.batch import Batch
 from kgnn.engine.sparse import Sums, Weights
 
+if TYPE_CHECKING:
+    from kgnn.engine.batch import Batch
+    from kgnn.engine.gin import GINLayer
 
-class GINLayer(nn.Module):
-    """``x ← BN(ReLU(W₂ ReLU(W₁ (x + Σ_neighbors x))))``, with ε = 0."""
 
-    def __init__(self, n_in: int, width: int) -> None:
-        super().__init__()
-        self.inner = nn.Linear(n_in, width)
-        self.outer = nn.Linear(width, width)
-        self.norm = nn.BatchNorm1d(width)
-
-    def forward(self, x: Tensor, batch: Batch, depth: int) -> Tensor:
-        """Map the vectors of one depth, ``(n_rows, n_in)``, to the next, ``(n_rows, width)``."""
-        inner, outer, norm = self.inner, self.outer, self.norm
-        sums, weights = batch.sums(depth), batch.weights(depth)
-        matrices = inner.weight, inner.bias, outer.weight, outer.bias
-        if weights is None or weights.total < 2 or not norm.training:
-            return batch_norm(norm, _Layer.apply(x, sums, *matrices))
-        result, mean, variance = _Layer.apply(
-            x, sums, *matrices, norm.weight, norm.bias, weights, norm.eps
-        )
-        remember([norm], [mean], [variance.mul_(weights.total / (weights.total - 1))])
-        return result
+def gin_layer(layer: GINLayer, x: Tensor, batch: Batch, depth: int) -> Tensor:
+    """Return what ``layer.plain(x, batch, depth)`` returns, with the same gradients."""
+    inner, outer, norm = layer.inner, layer.outer, layer.norm
+    sums, weights = batch.sums(depth), batch.weights(depth)
+    matrices = inner.weight, inner.bias, outer.weight, outer.bias
+    if weights is None or weights.total < 2 or not norm.training:
+        return batch_norm(norm, _Layer.apply(x, sums, *matrices))
+    result, mean, variance = _Layer.apply(
+        x, sums, *matrices, norm.weight, norm.bias, weights, norm.eps
+    )
+    remember([norm], [mean], [variance.mul_(weights.total / (weights.total - 1))])
+    return result
 
 
 def batch_norm(norm: nn.BatchNorm1d, x: Tensor) -> Tensor:

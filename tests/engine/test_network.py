@@ -5,24 +5,24 @@ import pytest
 import torch
 from scipy.special import softmax
 
-from kgnn.engine import graph_network, kernel_network
 from kgnn.engine import joint as joint_module
+from kgnn.engine import kernel_network
+from kgnn.engine import network as network_module
 from kgnn.engine.batch import GraphBatches
 from kgnn.engine.ensemble import EnsembleNetwork
 from kgnn.engine.gin import GIN
-from kgnn.engine.graph_network import GraphNetwork, passes
 from kgnn.engine.joint import JointNetwork
 from kgnn.engine.kernel_network import KernelNetwork
 from kgnn.engine.loop import History
 from kgnn.engine.memory import MemoryNetwork
-from kgnn.engine.networks import Examples, Fitted, Optimizing, one_hot
+from kgnn.engine.network import Examples, Fitted, GraphNetwork, OptimizerConfig, one_hot, passes
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 
 GRAPHS = planted_motifs(30, n_nodes=10)
-FAST = Optimizing(epochs=3, batch_size=8, learning_rate=0.01, weight_decay=0.0, averaging=0.5)
+FAST = OptimizerConfig(epochs=3, batch_size=8, learning_rate=0.01, weight_decay=0.0, averaging=0.5)
 
 
 def both_networks(pool=GRAPHS, dimensions=8):
@@ -46,7 +46,7 @@ def both_networks(pool=GRAPHS, dimensions=8):
 
 def test_passes_cover_all_rows_in_order_within_the_bound(monkeypatch):
     graphs = random_graphs(50, n_nodes=20)
-    monkeypatch.setattr(graph_network, "_NODES_PER_PASS", 100)
+    monkeypatch.setattr(network_module, "_NODES_PER_PASS", 100)
     parts = list(passes(GraphBatches(graphs, NodeFeatures.of(graphs))))
     assert np.concatenate(parts).tolist() == list(range(50))
     assert max(graphs.graph_sizes[rows].sum() for rows in parts) <= 120
@@ -70,7 +70,7 @@ def test_small_passes_give_the_same_predictions(monkeypatch):
     for network in both_networks():
         network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
         whole = network.logits(network.prepare(GRAPHS))
-        monkeypatch.setattr(graph_network, "_NODES_PER_PASS", 30)
+        monkeypatch.setattr(network_module, "_NODES_PER_PASS", 30)
         monkeypatch.setattr(kernel_network, "ATTENTION_PER_PASS", 50)
         np.testing.assert_allclose(network.logits(network.prepare(GRAPHS)), whole, atol=1e-5)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,18 +13,22 @@ import torch
 from scipy.special import softmax
 from torch import Tensor, nn
 
-from kgnn.engine.batch_statistics import settle
+from kgnn.engine.batch import Batches, SomeBatches
 from kgnn.engine.calibration import calibrate
-from kgnn.engine.loop import History, train
+from kgnn.engine.fast.quotients import batches_of
+from kgnn.engine.loop import History, recompute_bn_stats, train
+from kgnn.engine.node_features import NodeFeatures
 from kgnn.errors import KgnnError
-from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
 from kgnn.seeds import generator, seeded_torch
 
 Validation = tuple[GraphDataset, Ints]
+# Bound of one forward pass without gradients, so that predictions need bounded memory.
+_NODES_PER_PASS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Optimizing:
+class OptimizerConfig:
     """How the weights of a network are found; see `kgnn.engine.loop.train`."""
 
     epochs: int
@@ -92,8 +96,8 @@ class Network(ABC):
     pool: Any
     fitted: Fitted
 
-    def __init__(self, optimizing: Optimizing) -> None:
-        self.optimizing = optimizing
+    def __init__(self, optimizer_config: OptimizerConfig) -> None:
+        self.optimizer_config = optimizer_config
 
     @abstractmethod
     def saved_state(self) -> dict[str, Any]:
@@ -146,10 +150,12 @@ class Network(ABC):
                 module,
                 objective,
                 objective.rows,
-                **vars(self.optimizing),
+                **vars(self.optimizer_config),
                 after_step=objective.after_step,
                 rng=rng,
-                finish=lambda each: settle(each, lambda m: self._settle(m, examples, new)),
+                finish=lambda each: recompute_bn_stats(
+                    each, lambda m: self._pass_over(m, examples, new)
+                ),
                 score=None if validation is None else self._score(validation, new),
                 what=what,
             )
@@ -203,7 +209,7 @@ class Network(ABC):
         module.eval()
         return np.asarray(self._on_all(module, prepared, fitted, own).double().numpy())
 
-    def _settle(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
+    def _pass_over(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
         for rows in np.array_split(examples.rows, max(1, len(examples.rows) // 256)):
             self._on_batch(module, rows, fitted)
 
@@ -243,7 +249,7 @@ class _Taught(Objective):
 
     def __call__(self, rows: Ints) -> dict[str, Tensor]:
         examples = self.examples
-        n_more = min(self.network.optimizing.batch_size, len(examples.annotated))
+        n_more = min(self.network.optimizer_config.batch_size, len(examples.annotated))
         more = self.rng.choice(examples.annotated, n_more, replace=False) if n_more else rows[:0]
         every = np.concatenate([rows, more])
         losses = nn.functional.cross_entropy(
@@ -260,3 +266,72 @@ class _Taught(Objective):
 def one_hot(targets: Ints, n_classes: int) -> Tensor:
     """Return class probabilities of known classes; rows of unknown ones mean nothing."""
     return nn.functional.one_hot(torch.from_numpy(np.maximum(targets, 0)), n_classes).float()
+
+
+class GraphNetwork(Network):
+    """p_θ: a graph neural network on the graphs themselves.
+
+    Parameters
+    ----------
+    pool : GraphDataset
+    build : callable
+        Length of a node's vector to a module.
+    optimizer_config : OptimizerConfig
+    node_features : NodeFeatures
+    layers : int
+        Rounds of message passing that may be done once for all nodes of a color, if the module
+        is a GIN; 0 if it is not.
+    start : dict of str to Tensor
+        Weights that a new module begins with, by name; all others are random.
+    """
+
+    name = "gnn"
+
+    def __init__(
+        self,
+        pool: GraphDataset,
+        build: Callable[[int], nn.Module],
+        optimizer_config: OptimizerConfig,
+        *,
+        node_features: NodeFeatures,
+        layers: int = 0,
+        start: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        super().__init__(optimizer_config)
+        self.start = dict(start or {})
+        self.build, self.node_features, self.layers = build, node_features, layers
+        self.pool = self.prepare(pool)
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need: neither the training graphs nor how to train."""
+        needed = ("node_features", "layers", "fitted")
+        return {key: value for key, value in vars(self).items() if key in needed}
+
+    def prepare(self, graphs: GraphDataset) -> Batches:
+        """Make graphs ready to be cut into batches."""
+        return batches_of(graphs, self.node_features, self.layers)
+
+    def part(self, rows: Ints) -> Batches:
+        """Return some of the training graphs, prepared."""
+        return SomeBatches(self.pool, rows)
+
+    def _build(self, examples: Examples) -> nn.Module:
+        module = self.build(self.node_features.width)
+        unknown = module.load_state_dict(self.start, strict=False).unexpected_keys
+        assert not unknown, f"no such weights: {unknown}"
+        return module
+
+    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        logits: Tensor = module(self.pool[rows])
+        return logits
+
+    def _on_all(
+        self, module: nn.Module, prepared: Batches, fitted: Fitted, own: Tensor | None = None
+    ) -> Tensor:
+        return torch.cat([module(prepared[rows]) for rows in passes(prepared)])
+
+
+def passes(prepared: Batches) -> Iterator[Ints]:
+    """Cut prepared graphs into runs of rows that hold a bounded number of nodes each."""
+    run = offsets_of(prepared.sizes)[:-1] // _NODES_PER_PASS
+    yield from np.split(np.arange(len(prepared)), np.flatnonzero(np.diff(run)) + 1)
