@@ -5,7 +5,7 @@ import torch
 import kgnn.engine.network as networks
 from kgnn.engine.asgn import Teacher, Teaching
 from kgnn.engine.network import GraphNetwork
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.encoder_files import save_encoder
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.methods.asgn import ASGN

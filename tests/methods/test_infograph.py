@@ -6,7 +6,7 @@ import torch
 
 from kgnn.engine.gin import GIN
 from kgnn.engine.infomax import InfoMax
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.encoder_files import save_encoder
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.entmin import EntMin

@@ -134,7 +134,7 @@ def test_a_model_of_one_class_and_one_without_a_memory_say_so():
     model = fitted(KGNN, rounds=0)
     with pytest.warns(KgnnWarning, match="one class"):
         model.fit(GRAPHS[:4], [1] * 4)
-    assert model.predict_proba_each(GRAPHS[:2])["both"].tolist() == [[1.0], [1.0]]
+    assert model.predict_proba_each(GRAPHS[:2]) == {}
     assert not hasattr(model, "course_")  # of the fit before
     with pytest.raises(ParameterError, match="one class"):
         model.attended(GRAPHS[:2])

@@ -6,8 +6,8 @@ from kgnn.engine import loop
 from kgnn.engine import network as network_module
 from kgnn.engine.batch import batch_of
 from kgnn.engine.gin import GIN
+from kgnn.engine.task import Task
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.estimator.classifier import Task
 from kgnn.estimator.encoder_files import open_encoder, save_encoder
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods import graphcl

@@ -7,8 +7,8 @@ from scipy.special import log_softmax, softmax
 
 from kgnn.engine.network import Examples, one_hot
 from kgnn.engine.semi_supervised import Step
+from kgnn.engine.task import Task
 from kgnn.errors import KgnnWarning
-from kgnn.estimator.classifier import Task
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.entmin import EntMin
 from kgnn.methods.gnn_sup import GNNSup

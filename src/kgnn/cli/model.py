@@ -49,7 +49,7 @@ def _record(path: Path) -> dict[str, Any]:
         "held_out": held and held.short_record(),
         "worth": f"not known: {basis_in_words(model)}" if held is None else held.in_words(),
         "rounds": [each._asdict() for each in rounds_of(model)],
-        "ending": getattr(model, "termination_condition_", None),
+        "ending": model.story().ending or None,
         "interrupted": model.interrupted_,
         "saved": info.saved,
         "versions": info.versions,

@@ -51,9 +51,10 @@ class Attending(Explained):
         networks = enumerate(getattr(self, "networks_", ()))
         return [(place, each) for place, each in networks if isinstance(each, KernelNetwork)]
 
-    def _attention(self, graphs: GraphDataset) -> Floats:
+    def attention_to_labeled(self, graphs: GraphDataset) -> Floats:
+        """Return attention to the labeled graphs, ``(n_hops, n_graphs, n_labeled)``, if any."""
         if not self._memory_networks():
-            return super()._attention(graphs)
+            return super().attention_to_labeled(graphs)
         place, q = self._memory_networks()[0]
         prepared, n_labeled = q.prepare(graphs), len(self.labeled_graphs_)
         mean = np.zeros((self.hops, len(graphs), n_labeled))

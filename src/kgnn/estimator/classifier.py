@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kgnn.engine.task import Task
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
+from kgnn.estimator.evidence import PREDICTION
 from kgnn.estimator.explained import Explained
 from kgnn.estimator.held_out import HeldOut
 from kgnn.estimator.labels import (
@@ -37,44 +38,32 @@ from kgnn.progress import track
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from kgnn.engine.loop import History
+
 UNLABELED = -1
+COMBINED = "both"  # the parts of a model together
 _NODES_AT_ONCE = 1 << 19
 Graphs = GraphDataset | Sequence[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """All that a method gets to see: training graphs, some labels, perhaps graphs to choose on.
-
-    There is no field for test graphs, so nothing can leak.
+@dataclass(frozen=True)
+class Story:
+    """What happened in `fit`, for records and pages; empty where a method has nothing to tell.
 
     Attributes
     ----------
-    graphs : GraphDataset
-        Labeled and unlabeled graphs; their own ``targets`` are hidden.
-    targets : (n_graphs,) int64
-        Class of each graph, −1 where it is not known.
-    n_classes : int
-    validation : (GraphDataset, (n,) int64) or None
-        Graphs with known classes for choices (parameters, epoch), never for training.
-    seed : int
+    curves : dict of str to History
+        Loss and validation score per epoch, by network.
+    rounds : list of dict
+        Plain JSON per round: ``n_selected``, ``agreement``, ``accuracy`` by network, and the
+        annotated ``rows`` of the training graphs with their ``targets`` (not in a saved model).
+    ending : str
+        Why the rounds ended; empty if there are none.
     """
 
-    graphs: GraphDataset
-    targets: Ints
-    n_classes: int
-    validation: tuple[GraphDataset, Ints] | None
-    seed: int
-
-    @cached_property
-    def labeled(self) -> Ints:
-        """Rows with a label."""
-        return np.flatnonzero(self.targets >= 0)
-
-    @cached_property
-    def unlabeled(self) -> Ints:
-        """Rows without."""
-        return np.flatnonzero(self.targets < 0)
+    curves: dict[str, History]
+    rounds: list[dict[str, Any]]
+    ending: str
 
 
 @parameters
@@ -244,6 +233,23 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         proba = [self._predict_proba(_hidden(graphs[run])) for run in runs]
         return self._sharpened(np.concatenate(proba))
 
+    def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
+        """Return the probabilities of each part of the model, and of all together as ``both``.
+
+        Empty where a model has one part, as most have.
+        """
+        check_is_fitted(self, "classes_")
+        return {}
+
+    def predict_proba_all(self, X: Graphs) -> dict[str, Floats]:
+        """Return the model's own probabilities as ``prediction``, and those of its parts."""
+        return {PREDICTION: self.predict_proba(X), **self.predict_proba_each(X)}
+
+    def story(self) -> Story:
+        """Tell what happened in `fit`."""
+        check_is_fitted(self, "classes_")
+        return Story({"gnn": self.history_} if hasattr(self, "history_") else {}, [], "")
+
     def novelty(self, X: Graphs) -> list[Novelty]:
         """Return for each graph how unlike the training graphs it is, and in what."""
         check_is_fitted(self, "classes_")
@@ -262,7 +268,7 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     def _ask_in_runs(self, graphs: GraphDataset) -> dict[str, Floats]:
         """Return the probabilities of the model and of its parts, in bounded memory."""
         runs = track(_runs(graphs), "predicting")
-        parts = [self._proba_of_each(_hidden(graphs[run])) for run in runs]
+        parts = [self.predict_proba_all(_hidden(graphs[run])) for run in runs]
         return {who: np.concatenate([part[who] for part in parts]) for who in parts[0]}
 
     def predict(self, X: Graphs) -> NDArray[Any]:

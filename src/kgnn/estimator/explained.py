@@ -26,14 +26,14 @@ _AT_ONCE = 1024  # graphs whose similarities to all labeled ones are in memory
 class Explained:
     """Adds `explain` and `similar` to a classifier.
 
-    A method that knows more than probabilities overrides `_proba_of_each`, `_kernel_values` and
-    `_attention`.
+    A method that knows more than probabilities overrides `predict_proba_all`, `_kernel_values` and
+    `attention_to_labeled`.
     """
 
     classes_: NDArray[Any]
     labeled_graphs_: GraphDataset
     held_out_: HeldOut | None
-    predict_proba: Callable[[Any], Floats]
+    predict_proba_all: Callable[[Any], dict[str, Floats]]
     sets_of: Callable[..., list[list[Any]]]
     novelty: Callable[[Any], list[Novelty]]
 
@@ -51,9 +51,9 @@ class Explained:
         """
         one = _one_graph(graph)
         around = self._surroundings(one, neighbors)
-        proba = self._proba_of_each(one)
+        proba = self.predict_proba_all(one)
         best = int(proba[PREDICTION][0].argmax())
-        evidence = measure(self._proba_of_each, one, best)
+        evidence = measure(self.predict_proba_all, one, best)
         found = around.most_attended(0, neighbors)
         can_promise = self.held_out_ is not None or len(self.classes_) == 1
         return Explanation(
@@ -89,18 +89,14 @@ class Explained:
         if n < 1:
             raise ParameterError(f"At least one similar graph must be asked for, got {n}.")
         labels = [self.classes_.tolist()[target] for target in self.labeled_graphs_.targets]
-        attention, values = self._attention(graphs), self._kernel_values(graphs)
+        attention, values = self.attention_to_labeled(graphs), self._kernel_values(graphs)
         return Surroundings(self.labeled_graphs_, labels, values, attention)
-
-    def _proba_of_each(self, graphs: GraphDataset) -> dict[str, Floats]:
-        """Return the model's probabilities, and those of its parts where it has some."""
-        return {PREDICTION: self.predict_proba(graphs)}
 
     def _kernel_values(self, graphs: GraphDataset) -> Floats:
         """Return how similar graphs are to the labeled ones, ``(n_graphs, n_labeled)``."""
         return plain_kernel_values(graphs, self.labeled_graphs_)
 
-    def _attention(self, graphs: GraphDataset) -> Floats:
+    def attention_to_labeled(self, graphs: GraphDataset) -> Floats:
         """Return attention to the labeled graphs, ``(n_hops, n_graphs, n_labeled)``, if any."""
         return np.zeros((0, len(graphs), len(self.labeled_graphs_)))
 

@@ -14,7 +14,8 @@ from kgnn.progress import track, without_news
 from kgnn.seeds import derive
 
 if TYPE_CHECKING:
-    from kgnn.estimator.classifier import GraphClassifier, Task
+    from kgnn.engine.task import Task
+    from kgnn.estimator.classifier import GraphClassifier
 
 
 @dataclass(frozen=True, eq=False)

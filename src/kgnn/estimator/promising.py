@@ -18,7 +18,8 @@ from kgnn.estimator.held_out import HeldOut, cross_fitted
 from kgnn.graphs.graph import Floats, GraphDataset
 
 if TYPE_CHECKING:
-    from kgnn.estimator.classifier import GraphClassifier, Task
+    from kgnn.engine.task import Task
+    from kgnn.estimator.classifier import GraphClassifier
 
 _TINY = 1e-12  # probability, where a logarithm is needed
 

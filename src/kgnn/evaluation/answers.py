@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kgnn.estimator.classifier import COMBINED, GraphClassifier
+from kgnn.estimator.evidence import PREDICTION
 from kgnn.estimator.novelty import Novelty
-from kgnn.graphs.graph import Floats, GraphDataset
-
-if TYPE_CHECKING:
-    from kgnn.estimator.classifier import GraphClassifier
+from kgnn.graphs.graph import GraphDataset
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Answer:
     probabilities : dict of str to float
         By class.
     networks : dict of str to str
-        What ``gnn`` (p) and ``memory`` (q) would say alone, where a model has both.
+        What each network would say alone, where a model has several.
     novelty : Novelty
     label_set : tuple of str or None
         Labels that the graph may have, most probable first, if they were asked for.
@@ -85,7 +84,9 @@ def answers(
     >>> answers(WL().fit(graphs[:40]), graphs[40:])[0].label
     'cycle'
     """
-    proba, networks = _ask(model, graphs)
+    asked = model.predict_proba_all(graphs)
+    proba = asked[PREDICTION]
+    networks = {who: each for who, each in asked.items() if who not in (PREDICTION, COMBINED)}
     classes = [str(each) for each in model.classes_.tolist()]
     best = proba.argmax(axis=1).tolist()
     sets = None if error is None else model.sets_of(proba, error=error)
@@ -106,24 +107,15 @@ def answers(
 def columns(model: GraphClassifier, *, has_sets: bool = False) -> list[str]:
     """Return the columns that `Answer.cells` fills for a model."""
     classes = [f"proba_{each}" for each in map(str, model.classes_.tolist())]
-    networks = ["gnn", "memory", "agree"] if has_two_networks(model) else []
+    networks = [*network_names(model), "agree"] if network_names(model) else []
     sets = ["label_set"] if has_sets else []
     return ["id", "label", "confidence", *classes, *networks, "novelty", "novelty_reason", *sets]
 
 
-def has_two_networks(model: Any) -> bool:
-    """Tell whether a model has a p and a q that can be asked one by one."""
-    names = {network.name for network in getattr(model, "networks_", ())}
-    return {"gnn", "memory"} <= names and len(model.classes_) > 1
-
-
-def _ask(model: Any, graphs: GraphDataset) -> tuple[Floats, dict[str, Floats]]:
-    if not has_two_networks(model) or len(graphs) == 0:
-        return model.predict_proba(graphs), {}
-    each = model.predict_proba_each(graphs)
-    is_both = model.predict_with == "both"
-    proba = each["both"] if is_both else model.predict_proba(graphs)
-    return proba, {who: each[who] for who in ("gnn", "memory")}
+def network_names(model: GraphClassifier) -> list[str]:
+    """Return the names of the networks that can be asked one by one; empty if there is only one."""
+    each = model.predict_proba_each(model.labeled_graphs_[:0])
+    return [name for name in each if name != COMBINED]
 
 
 def _written(value: Any) -> str:

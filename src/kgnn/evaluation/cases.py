@@ -36,12 +36,10 @@ def find_cases(
         Of each graph: its row, class, edges, the probabilities of both networks by class, and the
         labeled graphs that q_φ attends to most at its first hop, with their weights.
     """
-    from kgnn.methods.kgnn import KGNN
-
-    if not isinstance(method, KGNN) or len(method.networks_) != 2:
-        raise ParameterError(f"Cases compare two networks; {type(method).__name__} has not both.")
     hidden = graphs.with_targets(np.full(len(graphs), -1))
     proba = method.predict_proba_each(hidden[split.unlabeled])
+    if not {"gnn", "memory"} <= set(proba):
+        raise ParameterError(f"Cases compare two networks; {type(method).__name__} has not both.")
     truth = np.searchsorted(method.classes_, graphs.targets[split.unlabeled])
     p, q = proba["gnn"], proba["memory"]
     is_case = (p.argmax(axis=1) != truth) & (q.argmax(axis=1) == truth)
@@ -49,7 +47,7 @@ def find_cases(
     clearness = np.where(is_case, q[every, truth] - p[every, truth], -np.inf)
     clearness -= 10 * (graphs.graph_sizes[split.unlabeled] > _DRAWABLE)
     chosen = np.argsort(-clearness, kind="stable")[: min(n, int(is_case.sum()))]
-    labeled_weights = method.attended(hidden[split.unlabeled[chosen]])[0][:, : len(split.labeled)]
+    labeled_weights = method.attention_to_labeled(hidden[split.unlabeled[chosen]])[0]
     return [
         {
             **_told(graphs, int(split.unlabeled[row])),

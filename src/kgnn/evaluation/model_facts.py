@@ -12,7 +12,7 @@ import numpy as np
 from kgnn.estimator.explanation import Sketch
 from kgnn.estimator.saved_classes import name_of
 from kgnn.estimator.suspicion import Suspicion, suspicious_labels
-from kgnn.evaluation.answers import has_two_networks
+from kgnn.evaluation.answers import network_names
 from kgnn.evaluation.quality import Quality, quality
 from kgnn.graphs.description import describe, in_words
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -145,7 +145,7 @@ def facts_of(
         basis_in_words(model),
         held_out_quality(model),
         rounds_of(model),
-        getattr(model, "termination_condition_", ""),
+        model.story().ending,
         int(is_labeled.sum()),
         len(held) if has_held else 0,
         uncertain_graphs(model, graphs, labels),
@@ -211,12 +211,11 @@ def _why_nothing_is_known(model: GraphClassifier) -> str:
     return "no label was held out, so nothing is known about unseen graphs"
 
 
-def rounds_of(model: Any) -> list[RoundFacts]:
+def rounds_of(model: GraphClassifier) -> list[RoundFacts]:
     """Return what each round of co-training did; empty for methods without rounds."""
-    course = getattr(model, "course_", None)
     return [
-        RoundFacts(each.n_selected, each.agreement, dict(each.accuracy))
-        for each in getattr(course, "rounds", ())
+        RoundFacts(each["n_selected"], each["agreement"], each["accuracy"])
+        for each in model.story().rounds
     ]
 
 
@@ -234,15 +233,15 @@ def doubted_labels(model: GraphClassifier, graphs: GraphDataset) -> list[Suspici
     if model.held_out_ is None:
         return []
     views = [model.held_out_.proba]
-    if _asks_both(model):
+    if _asks_networks(model):
         each = model.predict_proba_each(graphs)
-        views = [each["gnn"], each["memory"]]
+        views = [each[name] for name in network_names(model)]
     return suspicious_labels(views, model.held_out_.targets)
 
 
-def _asks_both(model: GraphClassifier) -> bool:
-    """Tell whether p and q, and not only their mean, can be asked about held-out graphs."""
-    return has_two_networks(model) and bool(model.fitted_on_["validation"])
+def _asks_networks(model: GraphClassifier) -> bool:
+    """Tell whether each network, not only their mean, can be asked about held-out graphs."""
+    return bool(network_names(model)) and bool(model.fitted_on_["validation"])
 
 
 def _suspicious_graphs(
@@ -254,7 +253,7 @@ def _suspicious_graphs(
 ) -> list[ShownGraph]:
     if model.held_out_ is None:
         return []
-    told = "both networks say" if _asks_both(model) else "the model says"
+    told = "both networks say" if _asks_networks(model) else "the model says"
     classes = [str(name) for name in model.classes_.tolist()]
     proba = model.held_out_.proba
     return [

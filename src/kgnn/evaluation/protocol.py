@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kgnn.engine.cotraining import CoTraining
-from kgnn.estimator.classifier import UNLABELED, GraphClassifier
+from kgnn.estimator.classifier import UNLABELED, GraphClassifier, Story
 from kgnn.estimator.conformal import label_sets, threshold
 from kgnn.evaluation.metrics import accuracy, brier_score, calibration_error, mean_and_std
 from kgnn.evaluation.splits import Split, make_split
@@ -125,6 +124,7 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
     truth = dataset.targets[test]
     right = proba.argmax(axis=1) == truth
     alone = ~has_twin(dataset, test, np.concatenate([rows, split.validation]))
+    story = method.story()
     return SplitResult(
         seed=split.seed,
         accuracy=100 * float(right.mean()),
@@ -141,8 +141,10 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
         test=len(test),
         seconds=round(seconds, 3),
         cpu_seconds=round(cpu_seconds, 3),
-        rounds=_rounds(method, dataset.targets[rows]),
-        curves=_curves(method),
+        rounds=_rounds(story, dataset.targets[rows]),
+        curves={
+            name: [round(loss, 4) for loss in each.loss] for name, each in story.curves.items()
+        },
     )
 
 
@@ -163,29 +165,19 @@ def _for_all_classes(proba: Floats, classes: Ints, n_classes: int) -> Floats:
     return whole
 
 
-def _curves(method: GraphClassifier) -> dict[str, list[float]]:
-    """Return the losses by epoch, of each network that there is."""
-    networks = getattr(method, "networks_", [])
-    histories = {network.name: network.fitted.history for network in networks}
-    if hasattr(method, "history_"):
-        histories["gnn"] = method.history_
-    return {name: [round(loss, 4) for loss in each.loss] for name, each in histories.items()}
-
-
-def _rounds(method: GraphClassifier, truth: Ints) -> list[dict[str, Any]]:
+def _rounds(story: Story, truth: Ints) -> list[dict[str, Any]]:
     """Tell how right the annotations of each round were, which the method cannot know."""
-    course: CoTraining | None = getattr(method, "course_", None)
     told = []
-    for each in course.rounds if course else []:
-        annotated = np.concatenate([s.rows for s in each.selections])
-        given = np.concatenate([s.targets for s in each.selections])
-        right = float(100 * (truth[annotated] == given).mean()) if len(annotated) else None
+    for each in story.rounds:
+        right = [
+            truth[row] == target for row, target in zip(each["rows"], each["targets"], strict=True)
+        ]
         told.append(
             {
-                "selected": each.n_selected,
-                "precision": right,
-                "agreement": None if each.agreement is None else 100 * each.agreement,
-                "validation_accuracy": {k: 100 * v for k, v in each.accuracy.items()},
+                "selected": each["n_selected"],
+                "precision": float(100 * np.mean(right)) if right else None,
+                "agreement": None if each["agreement"] is None else 100 * each["agreement"],
+                "validation_accuracy": {k: 100 * v for k, v in each["accuracy"].items()},
             }
         )
     return told

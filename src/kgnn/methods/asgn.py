@@ -13,7 +13,7 @@ from kgnn.engine.asgn import Lessons, Teacher, buy, n_clusters_for
 from kgnn.engine.committee import Committee
 from kgnn.engine.loop import History
 from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, one_hot
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
 from kgnn.graphs.graph import Ints
 from kgnn.methods.pretrained import CanPretrain, Pretrained

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import Bounds, parameters
 from kgnn.graphs.graph import GraphDataset
 from kgnn.kernels.base import Features, Featurizer

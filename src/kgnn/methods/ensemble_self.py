@@ -7,7 +7,7 @@ from torch import nn
 from kgnn.engine.ensemble import EnsembleNetwork
 from kgnn.engine.joint import JointNetwork
 from kgnn.engine.network import Network
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import parameters
 from kgnn.methods.gnn_self import GNNSelf
 from kgnn.methods.kgnn import OF_BOTH

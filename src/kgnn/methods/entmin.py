@@ -6,7 +6,7 @@ from torch import Tensor
 
 from kgnn.engine.losses import entropy
 from kgnn.engine.semi_supervised import Step, Term
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier
 

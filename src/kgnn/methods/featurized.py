@@ -11,7 +11,8 @@ from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 
 from kgnn.engine.calibration import calibrate
-from kgnn.estimator.classifier import GraphClassifier, Task
+from kgnn.engine.task import Task
+from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.machines import Machine
 from kgnn.estimator.parameters import Bounds, Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints

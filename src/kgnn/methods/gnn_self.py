@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgnn.engine.network import Network
 from kgnn.engine.selection import Selection, most_confident
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import parameters
 from kgnn.graphs.graph import Floats
 from kgnn.methods.kgnn import KGNN, OF_BOTH, OF_THE_MEMORY

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from kgnn.engine.augmentation_law import AugmentationLaw
 from kgnn.engine.contrastive import Contrast, pretrain
 from kgnn.engine.network import GraphNetwork
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import Bounds, Share, parameters
 from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
 

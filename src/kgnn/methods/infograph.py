@@ -13,7 +13,7 @@ from kgnn.engine.gin import GIN
 from kgnn.engine.infomax import InfoMax, for_both_encoders
 from kgnn.engine.network import GraphNetwork, OptimizerConfig
 from kgnn.engine.semi_supervised import Step, Term
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import GraphDataset
 from kgnn.methods.pretrained import CanPretrain, Pretrained

@@ -8,7 +8,7 @@ from kgnn.engine.augment import AUGMENTATIONS
 from kgnn.engine.augmentation_law import AugmentationLaw
 from kgnn.engine.contrastive import Contrast, pretrain
 from kgnn.engine.network import GraphNetwork
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import Bounds, NonNegative, Share, parameters
 from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
 

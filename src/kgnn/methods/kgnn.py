@@ -14,8 +14,9 @@ from kgnn.engine.kernel_network import KernelNetwork
 from kgnn.engine.memory import Attention, MemoryNetwork, Reading
 from kgnn.engine.network import Examples, Network, one_hot
 from kgnn.engine.selection import Selection, agreed
+from kgnn.engine.task import Task
 from kgnn.estimator.attending import Attending
-from kgnn.estimator.classifier import Graphs, Task
+from kgnn.estimator.classifier import COMBINED, Graphs, Story
 from kgnn.estimator.evidence import PREDICTION
 from kgnn.estimator.parameters import Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
@@ -288,11 +289,11 @@ class KGNN(Attending, NeuralClassifier):
         """Return the probabilities of each network (``gnn``, ``memory``) and of ``both``."""
         check_is_fitted(self, "classes_")
         graphs = as_dataset(X)
-        if len(self.classes_) == 1:
-            return {"both": self.predict_proba(graphs)}
+        if len(self.classes_) == 1 or len(self.networks_) == 1:
+            return {}
         if len(graphs) == 0:
             nothing = np.ones((0, len(self.classes_)))
-            return dict.fromkeys([*(n.name for n in self.networks_), "both"], nothing)
+            return dict.fromkeys([*(n.name for n in self.networks_), COMBINED], nothing)
         each = self._each(graphs)
         return {**each, self.predict_with: self._sharpened(each[self.predict_with])}
 
@@ -302,9 +303,25 @@ class KGNN(Attending, NeuralClassifier):
         each["both"] = self.course_.sharpness * combine(logits, self.course_.weights)
         return {name: np.asarray(softmax(own, axis=1)) for name, own in each.items()}
 
-    def _proba_of_each(self, graphs: GraphDataset) -> dict[str, Floats]:
-        if len(self.classes_) == 1:
-            return super()._proba_of_each(graphs)
-        each = self.predict_proba_each(graphs)
-        own = each[self.predict_with]
-        return {PREDICTION: own} if len(self.networks_) == 1 else {PREDICTION: own, **each}
+    def predict_proba_all(self, X: Graphs) -> dict[str, Floats]:
+        """Return the model's own probabilities as ``prediction``, and those of its parts."""
+        each = self.predict_proba_each(X)
+        return {PREDICTION: each[self.predict_with] if each else self.predict_proba(X), **each}
+
+    def story(self) -> Story:
+        """Tell what happened in `fit`."""
+        check_is_fitted(self, "classes_")
+        if not hasattr(self, "course_"):  # one class
+            return Story({}, [], "")
+        curves = {network.name: network.fitted.history for network in self.networks_}
+        rounds = [
+            {
+                "n_selected": each.n_selected,
+                "agreement": each.agreement,
+                "accuracy": dict(each.accuracy),
+                "rows": [row for s in each.selections for row in s.rows.tolist()],
+                "targets": [target for s in each.selections for target in s.targets.tolist()],
+            }
+            for each in self.course_.rounds
+        ]
+        return Story(curves, rounds, self.termination_condition_)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kgnn.estimator.classifier import GraphClassifier, Task
+from kgnn.engine.task import Task
+from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.machines import Forest
 from kgnn.estimator.parameters import Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset

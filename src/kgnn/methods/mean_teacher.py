@@ -10,7 +10,7 @@ from kgnn.engine.ema import Teacher
 from kgnn.engine.frozen import frozen_statistics
 from kgnn.engine.losses import consistency
 from kgnn.engine.semi_supervised import Step, Term
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import NonNegative, Share, parameters
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier
 

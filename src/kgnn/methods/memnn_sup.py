@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgnn.engine.network import Network
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import CountOrZero, parameters
 from kgnn.methods.gnn_self import GNNSelf
 from kgnn.methods.kgnn import OF_BOTH, OF_THE_GNN

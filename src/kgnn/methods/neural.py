@@ -11,7 +11,8 @@ from kgnn.engine.committee import fit_committee
 from kgnn.engine.gin import GIN, Encoder, Pooling, Readout
 from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, one_hot
 from kgnn.engine.node_features import NodeFeatures
-from kgnn.estimator.classifier import GraphClassifier, Task
+from kgnn.engine.task import Task
+from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.seeds import derive

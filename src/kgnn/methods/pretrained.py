@@ -12,8 +12,9 @@ from torch import Tensor
 from kgnn.engine.contrastive import require_several
 from kgnn.engine.gin import GIN
 from kgnn.engine.network import GraphNetwork, OptimizerConfig
+from kgnn.engine.task import Task
 from kgnn.errors import ParameterError
-from kgnn.estimator.classifier import UNLABELED, Graphs, Task
+from kgnn.estimator.classifier import UNLABELED, Graphs
 from kgnn.estimator.encoder_files import EncoderPlan, SavedEncoder, open_encoder
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, check, parameters
 from kgnn.graphs.interop import as_dataset

@@ -12,7 +12,7 @@ from torch import nn
 from kgnn.engine.loop import n_batches
 from kgnn.engine.network import GraphNetwork, OptimizerConfig
 from kgnn.engine.semi_supervised import SemiSupervisedNetwork, Term
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
 from kgnn.graphs.graph import GraphDataset
 from kgnn.methods.neural import CommitteeClassifier

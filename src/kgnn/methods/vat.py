@@ -9,7 +9,7 @@ from torch import Tensor
 from kgnn.engine.adversarial import local_smoothness
 from kgnn.engine.frozen import frozen_statistics, without_dropout
 from kgnn.engine.semi_supervised import Step, Term
-from kgnn.estimator.classifier import Task
+from kgnn.engine.task import Task
 from kgnn.estimator.parameters import Count, NonNegative, parameters
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier
 
