@@ -38,10 +38,7 @@ def test_no_record_is_of_an_earlier_revision_of_its_method(records):
         ("kgnn", "IMDB-BINARY", 0, 5.0),
     ],
 )
-def test_a_cell_gives_what_is_recorded(
-    records, datasets_folder, monkeypatch, method, dataset, seed, near
-):
-    monkeypatch.setenv("KGNN_DATASETS", str(datasets_folder))
+def test_a_cell_gives_what_is_recorded(records, method, dataset, seed, near):
     usual = [
         r for r in records if not r.cell.parameters and (r.cell.labels, r.cell.cases) == (0.1, 0)
     ]

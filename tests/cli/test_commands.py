@@ -44,8 +44,8 @@ def test_methods_as_json_have_the_promised_shape():
 
 
 @pytest.mark.data
-def test_datasets_as_json_match_table_1(datasets_folder):
-    listed = json_of(kgnn("datasets", "--json", KGNN_DATASETS=str(datasets_folder)))
+def test_datasets_as_json_match_table_1():
+    listed = json_of(kgnn("datasets", "--json"))
     assert all(
         list(entry) == ["name", "graphs", "avg_nodes", "avg_edges", "classes"] for entry in listed
     )

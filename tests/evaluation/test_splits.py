@@ -30,8 +30,7 @@ def sizes(split):
     ],
 )
 @pytest.mark.parametrize("protocol", ["fair", "paper"])
-def test_sizes_are_those_of_the_paper(name, expected, protocol, datasets_folder, monkeypatch):
-    monkeypatch.setenv("KGNN_DATASETS", str(datasets_folder))
+def test_sizes_are_those_of_the_paper(name, expected, protocol):
     assert sizes(make_split(load(name), protocol=protocol)) == expected
 
 

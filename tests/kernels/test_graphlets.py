@@ -251,8 +251,7 @@ def test_misuse_is_refused():
 
 
 @pytest.mark.data
-def test_real_graphs_are_counted_as_enumeration_counts_them(datasets_folder, monkeypatch):
-    monkeypatch.setenv("KGNN_DATASETS", str(datasets_folder))
+def test_real_graphs_are_counted_as_enumeration_counts_them():
     graphs = load("MUTAG")
     small = graphs[graphs.graph_sizes <= 14]
     assert len(small) > 20

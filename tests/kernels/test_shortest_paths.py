@@ -213,9 +213,8 @@ def test_misuse_is_refused_with_what_came():
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["MUTAG", "PROTEINS"])
 @pytest.mark.parametrize("with_labels", [True, False])
-def test_gram_equals_grakel_on_real_data(name, with_labels, datasets_folder, monkeypatch):
+def test_gram_equals_grakel_on_real_data(name, with_labels):
     grakel = pytest.importorskip("grakel")
-    monkeypatch.setenv("KGNN_DATASETS", str(datasets_folder))
     graphs = load(name)[:100]
     peers = []
     for graph in graphs:

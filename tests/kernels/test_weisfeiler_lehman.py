@@ -183,9 +183,8 @@ def test_misuse_is_refused_with_what_came():
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["MUTAG", "PROTEINS", "IMDB-BINARY"])
-def test_gram_equals_grakel_on_real_data(name, datasets_folder, monkeypatch):
+def test_gram_equals_grakel_on_real_data(name):
     grakel = pytest.importorskip("grakel")
-    monkeypatch.setenv("KGNN_DATASETS", str(datasets_folder))
     graphs = load(name)[:150]
     labels = graphs.degrees if graphs.node_labels is None else graphs.node_labels
     peers = []

@@ -86,8 +86,7 @@ def test_directed_input_is_symmetrized_before_it_is_shrunk():
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["PROTEINS", "IMDB-BINARY", "MUTAG", "ENZYMES"])
-def test_real_datasets_give_the_same_both_ways(monkeypatch, datasets_folder, name):
-    monkeypatch.setenv("KGNN_DATASETS", str(datasets_folder))
+def test_real_datasets_give_the_same_both_ways(name):
     graphs = load(name)
     assert_same(graphs, np.random.default_rng(1).permutation(len(graphs))[:64])
 
