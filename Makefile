@@ -7,7 +7,7 @@ export KGNN_DATASETS ?= $(abspath $(wildcard ../shared/datasets))
 # Small graphs drown in the overhead of threads.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check format bench-speed clean
+.PHONY: demo test check coverage format bench-speed clean
 
 demo: $(VENV)/installed
 	$(BIN)/kgnn demo
@@ -18,7 +18,11 @@ test: check
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
+
+coverage: $(VENV)/installed-dev
+	$(BIN)/pytest -n 2 --cov --cov-report=term
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
@@ -43,4 +47,4 @@ $(VENV)/installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@ $(VENV)/installed
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

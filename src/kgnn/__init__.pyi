@@ -1,0 +1,23 @@
+from .errors import KgnnError as KgnnError
+from .errors import KgnnWarning as KgnnWarning
+from .estimator.model_file import open_model as open_model
+from .estimator.registry import make as make
+from .graphs.graph import Graph as Graph
+from .graphs.graph import GraphDataset as GraphDataset
+from .graphs.interop import from_networkx as from_networkx
+from .graphs.interop import from_pyg as from_pyg
+from .graphs.interop import to_networkx as to_networkx
+from .graphs.interop import to_pyg as to_pyg
+from .graphs.loading import load as load
+from .graphs.readers.smiles import from_smiles as from_smiles
+from .kernels.graphlets import Graphlets as Graphlets
+from .kernels.optimal_assignment import OptimalAssignment as OptimalAssignment
+from .kernels.shortest_paths import ShortestPaths as ShortestPaths
+from .kernels.similarity import most_similar as most_similar
+from .kernels.weisfeiler_lehman import WeisfeilerLehman as WeisfeilerLehman
+from .methods.gnn_sup import GNNSup as GNNSup
+from .methods.kgnn import KGNN as KGNN
+from .methods.wl import WL as WL
+
+__version__: str
+__all__: list[str]
