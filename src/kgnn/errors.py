@@ -4,12 +4,12 @@
 
     KgnnError
     ├── GraphDataError          (ValueError)         a graph or file that cannot be read
-    │   └── ArchiveError                             an archive that is damaged or not to be trusted
+    │   └── ArchiveError                             a damaged or suspicious archive
     ├── ParameterError          (ValueError)         a parameter outside its range
     ├── UnknownNameError        (KeyError)           a method, dataset or option that does not exist
     ├── MissingExtraError       (ImportError)        an optional dependency that is not installed
-    └── DatasetUnavailableError (FileNotFoundError)  a dataset that is nowhere to be found
-    KgnnWarning                 (UserWarning)        something to know, though work goes on
+    └── DatasetUnavailableError (FileNotFoundError)  a dataset that cannot be found
+    KgnnWarning                 (UserWarning)        worth knowing; the work goes on
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class GraphDataError(KgnnError, ValueError):
 
 
 class ArchiveError(GraphDataError):
-    """An archive that is damaged, or that asks for more than a dataset may."""
+    """An archive that is damaged, or that unpacks to more than a dataset may."""
 
 
 class ParameterError(KgnnError, ValueError):
@@ -35,7 +35,7 @@ class ParameterError(KgnnError, ValueError):
 
 
 class UnknownNameError(KgnnError, KeyError):
-    """A name that is not in the list it was looked up in."""
+    """A name that is not in the list of known names."""
 
     __str__ = Exception.__str__  # KeyError would show the message in quotes
 
@@ -61,8 +61,8 @@ class MissingExtraError(KgnnError, ImportError):
 
 
 class DatasetUnavailableError(KgnnError, FileNotFoundError):
-    """A dataset that is neither on this machine nor could be downloaded."""
+    """A dataset that is not on this machine and could not be downloaded."""
 
 
 class KgnnWarning(UserWarning):
-    """Something worth knowing about the data or a result, though work goes on."""
+    """Something worth knowing about the data or a result; the work goes on."""

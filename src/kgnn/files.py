@@ -1,4 +1,4 @@
-"""Write files so that nobody ever sees half of one."""
+"""Write files atomically: a reader sees the old content or the new, never half of it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path beside ``path`` to write to; on success it takes the place of ``path``.
+    """Yield a path beside ``path`` to write to; on success it replaces ``path``.
 
-    Where the block fails, whatever it wrote is removed and ``path`` stays as it was. What a link
-    leads to is replaced, not the link; a device, such as ``/dev/null``, is written to as it is.
+    If the block fails, what it wrote is removed and ``path`` stays as it was. A link is followed:
+    its target is replaced. A device such as ``/dev/null`` is written to directly.
     """
     path = path.resolve()
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -29,6 +29,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write text to a file, all or nothing."""
+    """Write text to a file atomically."""
     with replacing(path) as aside:
         aside.write_text(text, encoding="utf-8")

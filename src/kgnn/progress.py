@@ -1,4 +1,4 @@
-"""Let long work say how far it is; who shows it, if anybody, is the caller's choice."""
+"""Progress of long work, reported to whoever asked for it; by default to nobody."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 T = TypeVar("T")
-# Called with what is being done, how many steps are done, and how many there are.
+# Called with what is being done, the steps done so far and the steps in all.
 Listener = Callable[[str, int, int], None]
-
-# Called with a line that tells what has come out so far.
+# Called with a line about the results so far.
 Reader = Callable[[str], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("kgnn_progress", default=None)
-_reader: ContextVar[Reader | None] = ContextVar("kgnn_news", default=None)
+_reader: ContextVar[Reader | None] = ContextVar("kgnn_messages", default=None)
 
 
 @contextmanager
 def listening(listener: Listener, reader: Reader | None = None) -> Iterator[None]:
-    """Send progress made inside the block to ``listener``, and news to ``reader``.
+    """Report progress inside the block to ``listener``, and messages to ``reader``.
 
     Examples
     --------
@@ -39,7 +38,7 @@ def listening(listener: Listener, reader: Reader | None = None) -> Iterator[None
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items and report how many were consumed."""
+    """Yield the items and report how many have been consumed."""
     listener = _listener.get()
     if listener is None:
         yield from items
@@ -52,8 +51,8 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
 
 
 @contextmanager
-def without_news() -> Iterator[None]:
-    """Keep news made inside the block back, as of fits beside the one that was asked for."""
+def without_messages() -> Iterator[None]:
+    """Drop the messages sent inside the block, such as those of auxiliary fits."""
     token = _reader.set(None)
     try:
         yield
@@ -61,8 +60,8 @@ def without_news() -> Iterator[None]:
         _reader.reset(token)
 
 
-def tell(news: str) -> None:
-    """Tell in a line what has come out so far, to whoever wants to read it."""
+def tell(message: str) -> None:
+    """Send a line about the results so far to the reader, if there is one."""
     reader = _reader.get()
     if reader is not None:
-        reader(news)
+        reader(message)

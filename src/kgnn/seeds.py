@@ -1,4 +1,4 @@
-"""The one place that derives randomness from a seed and keeps it away from the caller's."""
+"""Random generators derived from one seed; the caller's generators are left alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _torch_is_seeded = threading.RLock()
 
 
 def derive(seed: int, *names: object) -> int:
-    """Derive a seed for one named purpose, so that purposes do not disturb each other.
+    """Derive a seed for one named purpose, so that purposes stay independent.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def derive(seed: int, *names: object) -> int:
 
 
 def for_sklearn(seed: int) -> int:
-    """Return a seed that scikit-learn takes, which is the same where it takes it as it is.
+    """Return the seed modulo 2³², the range that scikit-learn accepts.
 
     Examples
     --------
@@ -42,9 +42,9 @@ def generator(seed: int, *names: object) -> np.random.Generator:
 
 @contextmanager
 def seeded_torch(seed: int, *names: object) -> Iterator[None]:
-    """Seed torch inside the block; the caller's generator is as before afterwards.
+    """Seed torch inside the block and restore the caller's generator afterwards.
 
-    All threads share the generator, so one that needs it waits for another to leave its block.
+    All threads share torch's generator, so a thread waits until another has left its block.
     """
     import torch  # importing kgnn must not load torch
 

@@ -1,4 +1,4 @@
-"""How many threads numeric libraries use; small graphs drown in the overhead of many."""
+"""Limit the threads of numeric libraries, whose overhead exceeds their gain on small graphs."""
 
 from __future__ import annotations
 

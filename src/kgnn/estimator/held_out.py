@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from kgnn.graphs.graph import Floats, Ints
-from kgnn.progress import track, without_news
+from kgnn.progress import track, without_messages
 from kgnn.seeds import derive
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def cross_fitted(model: GraphClassifier, task: Task, folds: int) -> HeldOut | No
     for _, part in parts:
         known = task.targets.copy()
         known[labeled[part]] = -1
-        with without_news():
+        with without_messages():
             other = clone(model).set_params(cross_fit=0).fit(task.graphs, known)
         if other.interrupted_:
             raise KeyboardInterrupt  # which was not for this part alone
