@@ -39,18 +39,14 @@ def test_a_cell_says_how_it_went():
         assert record.outcome == "done", record.reason
         assert record.result["seed"] == cell.seed
         assert record.result["peak_mib"] > 1
-        assert record.result["seconds_saved"] >= 0
     assert record.all_parameters["epochs"] == 2
     assert {"python", "kgnn", "torch"} <= set(record.versions)
 
 
-def test_a_cell_gives_the_same_result_whether_or_not_counts_were_kept(cache_folder):
+def test_a_cell_gives_the_same_result_twice():
     cell, *_ = cells_of("memnn-sup", rule=[{"set": {"epochs": 2}}])
-    timing = ("seconds", "cpu_seconds", "seconds_saved", "peak_mib")
     first, second = (run_cell(cell).result for _ in range(2))
-    assert list((cache_folder / "counts").iterdir())
-    assert second["seconds_saved"] > first["seconds_saved"] or first["seconds_saved"] > 0
-    for name in timing:
+    for name in ("seconds", "cpu_seconds", "peak_mib"):
         first.pop(name), second.pop(name)
     assert first == second
 

@@ -11,7 +11,7 @@ from kgnn.graphs.datasets.toy import cycles_and_trees, random_graphs
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.interop import as_dataset
 from kgnn.graphs.packing import pack
-from kgnn.kernels.looks import looks
+from kgnn.kernels.colors import looks
 
 CLASSES = ["a", "b"]
 

@@ -13,11 +13,16 @@ from kgnn.graphs.interop import as_dataset
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.loading import load
 from kgnn.graphs.packing import pack
-from kgnn.kernels.adjacency import Adjacency
-from kgnn.kernels.graphlet_counts import count_four, count_three, work_of_four
-from kgnn.kernels.graphlet_samples import distinct, sample_shares, sample_size
-from kgnn.kernels.graphlets import Graphlets
-from kgnn.kernels.patterns import classes, is_connected, n_classes, representatives
+from kgnn.kernels.graphlet_counts import (
+    classes,
+    count_four,
+    count_three,
+    is_connected,
+    n_classes,
+    representatives,
+    work_of_four,
+)
+from kgnn.kernels.graphlets import Adjacency, Graphlets, distinct, sample_shares, sample_size
 from tests.graphs.strategies import datasets
 from tests.reference.graphlet_enumeration import as_networkx, count_graphlets
 
@@ -235,7 +240,7 @@ def test_pairs_of_large_graphs_are_searched_for(monkeypatch):
     u, v = (each.ravel() for each in np.meshgrid(np.arange(25), np.arange(25)))
     u, v = u + 50, v + 50
     assert (Adjacency(graphs)(u, v) == dense[u, v]).all()
-    monkeypatch.setattr("kgnn.kernels.adjacency._LARGEST_TABLE", 0)
+    monkeypatch.setattr("kgnn.kernels.graphlets._LARGEST_TABLE", 0)
     assert (Adjacency(graphs)(u, v) == dense[u, v]).all()
     assert not Adjacency(pack("none", [3], [], []))(np.array([0, 1]), np.array([1, 2])).any()
 

@@ -8,7 +8,7 @@ from kgnn.graphs.graph import Graph
 
 
 def edge_pattern(nodes, joined):
-    """The pattern of a list of nodes, as `kgnn.kernels.patterns` numbers it."""
+    """The pattern of a list of nodes, as `kgnn.kernels.graphlet_counts` numbers it."""
     return sum(
         (frozenset(pair) in joined) << bit for bit, pair in enumerate(combinations(nodes, 2))
     )

@@ -20,7 +20,6 @@ from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import Record
 from kgnn.errors import GraphDataError
 from kgnn.estimator.registry import entries, make
-from kgnn.graphs.datasets.cache import cache_folder
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
 
@@ -61,8 +60,6 @@ def _record(cell: Cell, outcome: str, **told: Any) -> Record:
 
 def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the result of a cell with what it took, and all parameters of its method."""
-    from kgnn.kernels.kept_counts import keeping_counts
-    from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
     from kgnn.threads import limit_threads
 
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in cell.parameters.items()}
@@ -73,16 +70,9 @@ def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dic
             f"'{cell.method}' has revision {revision} here and {cell.revision} where the benchmark "
             "was started; install the same version of kgnn on all machines"
         )
-    folder = cache_folder() / "counts"
-    with (
-        limit_threads(1),
-        keeping_counts(folder, WeisfeilerLehman) as kept,
-        _limited(memory_limit),
-        _measured_memory() as peak_mib,
-    ):
+    with limit_threads(1), _limited(memory_limit), _measured_memory() as peak_mib:
         result = _evaluate(cell, method)
-    result |= {"peak_mib": peak_mib(), "seconds_saved": round(kept.seconds_saved, 3)}
-    return result, method.get_params()
+    return {**result, "peak_mib": peak_mib()}, method.get_params()
 
 
 def _evaluate(cell: Cell, method: GraphClassifier) -> dict[str, Any]:

@@ -44,8 +44,8 @@ class Record:
         that died. What failed is tried again by the next run.
     result : dict
         Where it is done, the fields of `kgnn.evaluation.protocol.SplitResult`, ``peak_mib``,
-        ``seconds_saved`` (what ``seconds`` lacks because other cells had counted the same graphs
-        before; see `kgnn.kernels.kept_counts`), and ``cases`` where they were asked for.
+        and ``cases`` where they were asked for. Older records have ``seconds_saved``: what
+        ``seconds`` lacks because counts of the same graphs were found on disk.
     reason : str
         Why it was declined, or the error.
     all_parameters : dict

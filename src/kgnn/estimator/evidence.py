@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.kernels.colors import colors, neighbor_sums, resolve_start
-from kgnn.kernels.numbering import numbered
-from kgnn.kernels.subtrees import subtree
+from kgnn.kernels.colors import colors, neighbor_sums, numbered, resolve_start
+from kgnn.kernels.weisfeiler_lehman import subtree
 
 # Probabilities of graphs by who says so, each (n_graphs, n_classes); the model's own has this name.
 Predict = Callable[[GraphDataset], Mapping[str, Floats]]

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.kernels.colors import colors
-from kgnn.kernels.numbering import Colors
+from kgnn.kernels.colors import Colors, colors
 
 # One training graph in a hundred has more unseen neighborhoods than this.
 _RARE = 0.99

@@ -27,8 +27,7 @@ from kgnn.errors import ParameterError
 from kgnn.estimator.evidence import PREDICTION, Predict
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import gram
-from kgnn.kernels.colors import mix
-from kgnn.kernels.looks import looks
+from kgnn.kernels.colors import looks, mix
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 
 _POWER = 4.0  # of the doubt, in the draw of the short list

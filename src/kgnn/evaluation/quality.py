@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgnn.evaluation.metrics import binomial_error, calibration_error
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.kernels.looks import looks
+from kgnn.kernels.colors import looks
 
 _BINS = 10
 

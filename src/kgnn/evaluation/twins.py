@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.graphs.graph import GraphDataset, Ints
-from kgnn.kernels.colors import colors, graph_colors
-from kgnn.kernels.numbering import Colors
+from kgnn.kernels.colors import Colors, colors, graph_colors
 
 # Some rounds more than any method of ours looks.
 _DEPTH = 6
@@ -21,7 +20,7 @@ def looks(graphs: GraphDataset) -> Colors:
 
     Isomorphic graphs always look alike. Graphs that look alike need not be isomorphic, but no
     method here that looks at colors could classify them differently, unless it is told to read
-    attributes or labels of edges, too; `kgnn.kernels.looks` sees these.
+    attributes or labels of edges, too; `kgnn.kernels.colors` sees these.
 
     Examples
     --------

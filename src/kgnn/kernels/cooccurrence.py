@@ -15,13 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from kgnn.graphs.graph import GraphDataset
-from kgnn.kernels.adjacency import Adjacency
-from kgnn.kernels.colors import colors
+from kgnn.kernels.colors import Numbers, colors
 from kgnn.kernels.counted import CountedFeatures
-from kgnn.kernels.graphlet_samples import distinct, patterns_of
-from kgnn.kernels.graphlets import Graphlets
-from kgnn.kernels.numbering import Numbers
-from kgnn.kernels.patterns import classes, n_classes
+from kgnn.kernels.graphlet_counts import classes, n_classes
+from kgnn.kernels.graphlets import Adjacency, Graphlets, distinct, patterns_of
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.seeds import generator
 

@@ -1,13 +1,13 @@
-"""What features that are counts share: columns, transformed counts, scaled rows.
+"""Features that are counts: what each graph contains, scaled, with one column per kind of thing.
 
-A kernel that compares graphs by what they contain (subtrees, paths, graphlets) says what is to be
-counted, as 64-bit hashes of the content; all else is here.
+A kernel that compares graphs by what they contain (subtrees, paths, graphlets) says what to count,
+as 64-bit hashes of the content; all else is here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,12 +15,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import ParameterError
-from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
+from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts, offsets_of
 from kgnn.graphs.interop import as_dataset
-from kgnn.kernels import kept_counts
 from kgnn.kernels.base import Features, Featurizer, gram
-from kgnn.kernels.counting import Counts, short_csr
-from kgnn.kernels.numbering import Colors
+from kgnn.kernels.colors import Colors, numbered
 
 COUNTS: dict[str, Callable[[Floats], Floats]] = {
     "raw": lambda counts: counts,
@@ -31,6 +29,24 @@ COUNTS: dict[str, Callable[[Floats], Floats]] = {
 NORMALIZE = (None, "graph", "level", "dataset")
 UNSEEN = ("drop", "count")
 _AFTER_COUNTING = ("counts", "normalize", "min_df", "unseen")
+# Nodes counted at a time: what is sorted fits the second-level cache.
+_NODES_PER_PIECE = 1 << 14
+_COLUMN = np.int64((1 << 32) - 1)
+
+
+class Counts(NamedTuple):
+    """How often each graph has each color.
+
+    Attributes
+    ----------
+    colors : list of (n_colors,) uint64
+        Of each level, sorted.
+    matrix : (n_graphs, n_colors of all levels) CSR of float64
+        Columns are the colors of the first level, of the second, and so on.
+    """
+
+    colors: list[Colors]
+    matrix: sparse.csr_array
 
 
 class CountedFeatures(TransformerMixin, BaseEstimator):
@@ -79,7 +95,7 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
     def transform(self, graphs: GraphDataset) -> sparse.csr_array:
         """Return the features of graphs as a CSR matrix, ``(n_graphs, n_features)``."""
         check_is_fitted(self, "vocabulary_")
-        return self._matrix(self._counted(as_dataset(graphs)))
+        return self._matrix(self._count(as_dataset(graphs)))
 
     def transform_with_lengths(self, graphs: GraphDataset) -> tuple[sparse.csr_array, Floats]:
         """Return features, and the squared length of each row with what is not in the vocabulary.
@@ -87,7 +103,7 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
         Of features as they are, not normalized.
         """
         check_is_fitted(self, "vocabulary_")
-        counted = self._counted(as_dataset(graphs))
+        counted = self._count(as_dataset(graphs))
         squares = COUNTS[self.counts](counted.matrix.data).astype(np.float64) ** 2
         row = np.repeat(np.arange(counted.matrix.shape[0]), np.diff(counted.matrix.indptr))
         lengths = np.bincount(row, weights=squares, minlength=counted.matrix.shape[0])
@@ -102,10 +118,6 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
         """Count what each graph contains."""
         raise NotImplementedError
 
-    def _counted(self, graphs: GraphDataset) -> Counts:
-        """Count, unless it was done before and kept."""
-        return kept_counts.counted(self, graphs, self.counting, self._count)
-
     @property
     def counting(self) -> tuple[str, ...]:
         """All that decides what is counted: kind, parameters, what `fit` has settled."""
@@ -119,7 +131,7 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
     def _fit(self, graphs: GraphDataset, shared: SharedCounts | None = None) -> Counts:
         self._validate()
         self._start(graphs)
-        counted = self._counted(graphs) if shared is None else shared.counts(self, graphs)
+        counted = self._count(graphs) if shared is None else shared.counts(self, graphs)
         self.vocabulary_ = self._frequent(counted)
         extra = int(self.unseen == "count")
         ends = np.cumsum([len(v) + extra for v in self.vocabulary_]).tolist()
@@ -234,7 +246,7 @@ class SharedCounts:
         """Count, unless a featurizer like this one has counted these graphs before."""
         key = (id(graphs), *featurizer.counting)
         if key not in self._found:
-            self._found[key] = graphs, featurizer._counted(graphs)
+            self._found[key] = graphs, featurizer._count(graphs)
         return self._found[key][1]
 
 
@@ -248,3 +260,70 @@ def _without_negative_columns(matrix: sparse.csr_array) -> sparse.csr_array:
     kept = matrix.indices >= 0
     offsets = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
     return short_csr(matrix.data[kept], matrix.indices[kept], offsets, matrix.shape)
+
+
+def count_colors(graphs: GraphDataset, colorings: Iterable[Colors]) -> Counts:
+    """Count colorings, each with one color per node of the graphs."""
+    found: list[Colors] = []
+    columns: list[ShortInts] = []  # of each node, by level
+    n_columns = 0
+    for coloring in colorings:
+        distinct, column = numbered(coloring)
+        column += np.int32(n_columns)
+        n_columns += len(distinct)
+        found.append(distinct)
+        columns.append(column)
+    return Counts(found, _count(graphs, columns, n_columns))
+
+
+def _count(graphs: GraphDataset, columns: list[ShortInts], n_columns: int) -> sparse.csr_array:
+    """Count the columns of each graph's nodes.
+
+    Pairs (graph, column) are sorted as one number each; equal ones are then side by side, and what
+    is left of each run is an entry of the matrix, in its place.
+    """
+    size = graphs.n_nodes * len(columns)
+    indices, data = np.empty(size, dtype=np.int32), np.empty(size)
+    lengths = np.zeros(len(graphs), dtype=np.int64)
+    filled = 0
+    for first, last in _runs_of_graphs(graphs):
+        nodes = slice(graphs.node_offsets[first], graphs.node_offsets[last])
+        graph = graphs.node_graphs[nodes].astype(np.int64) << 32
+        pairs = np.concatenate([graph | column[nodes] for column in columns])
+        pairs.sort()
+        begins = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
+        entries = pairs[begins]
+        end = filled + len(entries)
+        np.subtract(
+            np.append(begins[1:], len(pairs)), begins, out=data[filled:end], casting="unsafe"
+        )
+        np.bitwise_and(entries, _COLUMN, out=indices[filled:end], casting="unsafe")
+        lengths[first:last] = np.bincount((entries >> 32) - first, minlength=last - first)
+        filled = end
+    # Cut to size in place: a copy would hold the counts twice.
+    indices.resize(filled, refcheck=False)
+    data.resize(filled, refcheck=False)
+    return short_csr(data, indices, offsets_of(lengths), (len(graphs), n_columns))
+
+
+def short_csr(
+    data: Floats, indices: ShortInts, offsets: Ints, shape: tuple[int, int]
+) -> sparse.csr_array:
+    """Return a CSR matrix with 32-bit indices where they suffice: half the memory.
+
+    Much of scikit-learn takes no others.
+    """
+    if len(data) < np.iinfo(np.int32).max:
+        indices, offsets = indices.astype(np.int32, copy=False), offsets.astype(np.int32)
+    return sparse.csr_array((data, indices, offsets), shape=shape)
+
+
+def _runs_of_graphs(graphs: GraphDataset) -> list[tuple[int, int]]:
+    """Cut a dataset into runs of graphs ``first:last`` of bounded size that have nodes."""
+    run = graphs.node_offsets[:-1] // _NODES_PER_PIECE
+    cuts = [0, *(np.flatnonzero(np.diff(run)) + 1).tolist(), len(graphs)]
+    return [
+        (a, b)
+        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        if graphs.node_offsets[a] < graphs.node_offsets[b]
+    ]

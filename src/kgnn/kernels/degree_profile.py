@@ -11,7 +11,7 @@ import numpy as np
 
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.joining import recode
-from kgnn.kernels.coarse import FIXED_POINT, log_degrees, neighbor_max, neighbor_mean
+from kgnn.kernels.weisfeiler_lehman import FIXED_POINT, log_degrees, neighbor_max, neighbor_mean
 
 # Bins of half a doubling each, up to degrees of two million.
 _WIDTH, _BINS = 0.5, 42

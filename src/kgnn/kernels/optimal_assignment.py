@@ -19,8 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kgnn.graphs.graph import GraphDataset
-from kgnn.kernels.colors import mix
-from kgnn.kernels.numbering import Colors
+from kgnn.kernels.colors import Colors, mix
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 
 _STEP = np.uint64(0xA0761D6478BD642F)

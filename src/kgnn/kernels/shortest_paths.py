@@ -20,11 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import GraphDataError, ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts
-from kgnn.kernels.colors import mix, name_colors
-from kgnn.kernels.counted import CountedFeatures
-from kgnn.kernels.counting import Counts
+from kgnn.kernels.colors import Colors, mix, name_colors, numbered
+from kgnn.kernels.counted import CountedFeatures, Counts
 from kgnn.kernels.distances import Level, Sets, levels, node_sets, pieces, set_sizes
-from kgnn.kernels.numbering import Colors, numbered
 
 STARTS = ("auto", "labels", "degree", "constant")
 

@@ -1,5 +1,7 @@
 """Weisfeiler-Lehman subtree features: how often each color occurs in each graph, depth by depth.
 
+Beside the exact colors there are coarse ones, for neighborhoods that need only be roughly alike.
+
 References
 ----------
 Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 12, 2011.
@@ -17,12 +19,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import GraphDataset, Ints
-from kgnn.kernels.coarse import coarse_colors
-from kgnn.kernels.colors import colors, resolve_start
-from kgnn.kernels.counted import CountedFeatures
-from kgnn.kernels.counting import Counts, count_colors
-from kgnn.kernels.numbering import Colors
-from kgnn.kernels.subtrees import subtree
+from kgnn.kernels.colors import (
+    CHUNK,
+    Colors,
+    colors,
+    mix,
+    name_colors,
+    neighbor_sums,
+    resolve_start,
+    row_chunks,
+)
+from kgnn.kernels.counted import CountedFeatures, Counts, count_colors
+
+# Fixed-point unit of logarithms.
+FIXED_POINT = 1 << 16
 
 
 class WeisfeilerLehman(CountedFeatures):
@@ -43,7 +53,7 @@ class WeisfeilerLehman(CountedFeatures):
     edge_labels : bool
         Whether edges of different labels make a difference.
     coarse : tuple of float
-        Widths of coarse colors to count as well, three levels each; see `kgnn.kernels.coarse`.
+        Widths of coarse colors to count as well, three levels each; see `coarse_colors`.
     min_df : int
         Keep the colors that occur in at least so many of the graphs given to `fit`.
     counts : {"raw", "log", "sqrt", "binary"}
@@ -150,3 +160,121 @@ class WeisfeilerLehman(CountedFeatures):
         raise ParameterError(
             f"feature {feature} is not a color; there are {self.n_features_out_} columns"
         )
+
+
+def coarse_colors(graphs: GraphDataset, width: float) -> Iterator[Colors]:
+    """Yield coarse colors of every node, at three levels.
+
+    Exact Weisfeiler-Lehman colors soon become unique: hardly any node of a new protein has a
+    depth-3 color that a labeled protein has. A coarse color keeps a node's label and, rounded, the
+    logarithms of its own degree and of its neighbors' degrees, so that it recurs from graph to
+    graph:
+
+        level 0: label, degree    1: … and mean and largest degree of the neighbors
+                                  2: … and mean degree of the neighbors and of their neighbors
+
+    Logarithms are fixed-point integers, so sums and means are exact: like the exact colors, these
+    are the same in every dataset, process and machine, however the nodes are numbered.
+
+    Parameters
+    ----------
+    graphs : GraphDataset
+    width : float
+        How much the binary logarithms of two degrees may differ within one color.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> ring = cycles_and_trees(1)
+    >>> [len(np.unique(level)) for level in coarse_colors(ring, 0.5)]
+    [1, 1, 1]
+    """
+    step = max(1, round(width * FIXED_POINT))
+    degree = log_degrees(graphs)
+    mean = neighbor_mean(graphs, degree)
+    start = _combined(_label_colors(graphs), degree // step, np.uint64(step))
+    yield start
+    yield _combined(start, mean // step, neighbor_max(graphs, degree) // step)
+    yield _combined(start, mean // step, neighbor_mean(graphs, mean) // step, np.uint64(1))
+
+
+def log_degrees(graphs: GraphDataset) -> Colors:
+    """Return ``log2(1 + degree)`` of every node, in fixed point."""
+    return np.rint(np.log2(1.0 + graphs.degrees) * FIXED_POINT).astype(np.uint64)
+
+
+def _label_colors(graphs: GraphDataset) -> Colors:
+    if graphs.node_labels is None:
+        return np.zeros(graphs.n_nodes, dtype=np.uint64)
+    return name_colors(graphs.node_label_names, "node")[graphs.node_labels]
+
+
+def _combined(*parts: Colors | np.uint64) -> Colors:
+    """Hash several values per node into one, in order."""
+    color = np.asarray(parts[0])
+    for part in parts[1:]:
+        color = mix(color * np.uint64(0x9E3779B97F4A7C15) + part + np.uint64(1))
+    return color
+
+
+def neighbor_mean(graphs: GraphDataset, values: Colors) -> Colors:
+    """Return the mean over the neighbors, rounded down; 0 without neighbors."""
+    return neighbor_sums(graphs, values) // np.maximum(graphs.degrees, 1).astype(np.uint64)
+
+
+def neighbor_max(graphs: GraphDataset, values: NDArray[np.uint64]) -> Colors:
+    """Return the largest value among the neighbors; 0 without neighbors."""
+    largest = np.zeros(graphs.n_nodes, dtype=np.uint64)
+    for first, last in row_chunks(graphs, CHUNK):
+        nodes = first + np.flatnonzero(graphs.degrees[first:last])
+        if len(nodes):
+            begin, end = graphs.arc_offsets[first], graphs.arc_offsets[last]
+            around = values[graphs.neighbors[begin:end]]
+            largest[nodes] = np.maximum.reduceat(around, graphs.arc_offsets[nodes] - begin)
+    return largest
+
+
+def subtree(
+    graphs: GraphDataset, node: int, depth: int, *, start: str, edge_labels: bool = False
+) -> str:
+    """Write the unfolding of a node to a depth: its label, then its neighbors' unfoldings.
+
+    Two nodes have the same color at a depth exactly if they have the same text. Neighbors are
+    sorted, equal ones counted; the node that one came from is among them, as in the definition of
+    the colors.
+
+    Parameters
+    ----------
+    graphs : GraphDataset
+    node : int
+        Numbered over all graphs.
+    depth : int
+    start : {"labels", "degree", "constant"}
+    edge_labels : bool
+
+    Examples
+    --------
+    >>> from kgnn.graphs.packing import pack
+    >>> water = pack("water", [3], [0, 0], [1, 2], node_labels=["O", "H", "H"])
+    >>> subtree(water, 0, 1, start="labels"), subtree(water, 1, 2, start="labels")
+    ('O(2 H)', 'H(O(2 H))')
+    """
+    label = _label(graphs, node, start)
+    if depth == 0:
+        return label
+    branches: dict[str, int] = {}
+    for arc in range(int(graphs.arc_offsets[node]), int(graphs.arc_offsets[node + 1])):
+        neighbor = int(graphs.neighbors[arc])
+        branch = subtree(graphs, neighbor, depth - 1, start=start, edge_labels=edge_labels)
+        if edge_labels and graphs.edge_labels is not None:
+            branch = f"-{graphs.edge_label_names[graphs.edge_labels[arc]]}-{branch}"
+        branches[branch] = branches.get(branch, 0) + 1
+    inside = ", ".join(f"{n} {b}" if n > 1 else b for b, n in sorted(branches.items()))
+    return f"{label}({inside})" if inside else label
+
+
+def _label(graphs: GraphDataset, node: int, start: str) -> str:
+    if start == "labels":
+        assert graphs.node_labels is not None
+        return graphs.node_label_names[graphs.node_labels[node]]
+    return f"deg{graphs.degrees[node]}" if start == "degree" else "•"

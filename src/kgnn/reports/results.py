@@ -99,7 +99,7 @@ def overlap(records: Iterable[Record]) -> float:
 
 
 def cpu_seconds(record: Record) -> float | None:
-    """Return what a run would take alone; `kgnn.kernels.kept_counts` may have spared it a part."""
+    """Return what a run would take alone; older ones found a part of it on disk."""
     seconds = record.result.get("cpu_seconds")
     return None if seconds is None else float(seconds + (record.result.get("seconds_saved") or 0))
 

@@ -31,8 +31,7 @@ from kgnn.engine.batch import Batches, GraphBatches
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.sparse import OverGraphs, Product, Total, Weighted, Weights
 from kgnn.graphs.graph import GraphDataset, Ints, ShortInts, offsets_of, ranges
-from kgnn.kernels.colors import mix, refine
-from kgnn.kernels.numbering import numbered
+from kgnn.kernels.colors import mix, numbered, refine
 
 # A row goes through two matrix products, which takes as long as adding some hundred rows.
 _ROW = 100
