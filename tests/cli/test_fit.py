@@ -259,8 +259,8 @@ _IN_ROUND_1 = _STOP + (
     "def stopping(*a):\n    stop()\n    return ending(*a)\nc._ending = stopping\n"
 )
 _IN_CROSS_FITTING = _STOP + (
-    "import kgnn.estimator.promising as b\ncross_fitted = b.cross_fitted\n"
-    "def stopping(*a):\n    stop()\n    return cross_fitted(*a)\nb.cross_fitted = stopping\n"
+    "import kgnn.estimator.calibration as b\ncross_fit = b.cross_fit\n"
+    "def stopping(*a):\n    stop()\n    return cross_fit(*a)\nb.cross_fit = stopping\n"
 )
 _AT_ONCE = _STOP + "from kgnn.methods.wl import WL\nWL._fit = lambda *_: stop()\n"
 _SMALL = ("--set", "epochs=3", "--set", "rounds=2")

@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from kgnn.estimator.evidence import Evidence, Substructure
-from kgnn.estimator.explanation import Explanation, Sketch
-from kgnn.estimator.neighbors import Neighbor
+from kgnn.estimator.explanation import Explanation, Neighbor, Sketch
 from kgnn.estimator.novelty import Novelty
 from kgnn.reports.explanation_page import explanation_page, shade
 

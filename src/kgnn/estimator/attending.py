@@ -6,24 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.engine.cotraining import CoTraining
 from kgnn.engine.kernel_network import KernelNetwork
 from kgnn.engine.network import Network
 from kgnn.errors import ParameterError
-from kgnn.estimator.explained import Explained
-from kgnn.estimator.neighbors import cosines
+from kgnn.estimator.classifier import GraphClassifier
+from kgnn.estimator.explanation import cosines
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
 
 
-class Attending(Explained):
+class Attending(GraphClassifier):
     """Explains by the attention and the features of q_φ, where one of the networks is such."""
 
     hops: int
-    classes_: NDArray[Any]
     networks_: list[Network]
     course_: CoTraining
 
@@ -63,8 +61,9 @@ class Attending(Explained):
             mean += q.attention(prepared, each.fitted[place])[:, :, :n_labeled]
         return mean / len(self.course_.used)
 
-    def _kernel_values(self, graphs: GraphDataset) -> Floats:
+    def similarity_to_labeled(self, graphs: GraphDataset) -> Floats:
+        """Return cosines of kernel features with the labeled graphs, ``(n_graphs, n_labeled)``."""
         if not self._memory_networks():
-            return super()._kernel_values(graphs)
+            return super().similarity_to_labeled(graphs)
         features = self._memory_networks()[0][1].features
         return cosines(features.transform(graphs), features.transform(self.labeled_graphs_))

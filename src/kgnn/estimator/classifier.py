@@ -16,20 +16,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgnn.engine.task import Task
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
+from kgnn.estimator.calibration import HeldOut, calibrate_model, labels_in_sets, sharpen
 from kgnn.estimator.evidence import PREDICTION
-from kgnn.estimator.explained import Explained
-from kgnn.estimator.held_out import HeldOut
+from kgnn.estimator.explanation import (
+    Explanation,
+    Neighbor,
+    explain,
+    most_similar_labeled,
+    plain_similarity,
+)
 from kgnn.estimator.labels import (
     Labels,
     given_labels,
-    kind,
+    other_form,
     own_labels,
+    require_same_form,
+    require_some,
     translated,
     warn_of_names,
 )
 from kgnn.estimator.novelty import Familiar, Novelty
 from kgnn.estimator.parameters import CountOrZero, check, parameters
-from kgnn.estimator.promising import Promising
 from kgnn.estimator.suggestion import Suggestion, next_to_label
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset, is_graph
@@ -67,7 +74,7 @@ class Story:
 
 
 @parameters
-class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
+class GraphClassifier(ClassifierMixin, BaseEstimator):
     """Base of all methods: a subclass writes `_fit` and `_predict_proba`.
 
     Parameters
@@ -76,9 +83,8 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         Seed of everything random in `fit`; the same seed gives the same model, bit for bit, on the
         same kind of processor with the same versions.
     cross_fit : int
-        Where there are no validation graphs, fit so many times more, each time without a part of
-        the labels, to calibrate the probabilities and to know what `predict_sets` can promise. 0
-        does without.
+        Without validation graphs, fit this many times more, each time without a part of the labels,
+        to calibrate the probabilities and `predict_sets`. 0 for no calibration.
 
     Attributes
     ----------
@@ -91,20 +97,19 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     held_out_ : HeldOut or None
         Probabilities of graphs whose labels were not trained on: of VAL, or by ``cross_fit``.
     sharpness_ : float
-        Calibrates the probabilities, where graphs that were held out show that they are too bold or
-        too shy.
+        Factor on log-probabilities that calibrates them, learned from the held-out graphs.
     familiar_ : Familiar
-        What the training graphs look like, so that others can be told from them.
+        What the training graphs look like, for `novelty`.
     fitted_on_ : dict
         What there was to learn from: name, numbers of graphs, classes.
     interrupted_ : bool
-        Whether `fit` was stopped by Ctrl-C; the model is then the best until that moment.
+        Whether Ctrl-C stopped `fit`; the model is then the best until that moment.
     """
 
     random_state: int = 0
     cross_fit: CountOrZero = 0
 
-    # Attributes that are there to be looked at, and not needed to predict.
+    # Fitted attributes that predictions do not need.
     _not_saved: ClassVar[tuple[str, ...]] = ()
 
     def fit(
@@ -123,35 +128,24 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
             Label of each graph, by position, all of one kind; −1, None, NaN or empty text where it
             is not known. Default: the dataset's targets.
         validation : (graphs, labels) or graphs, optional
-            Labeled graphs to make choices on; they are not trained on. Without labels their own
-            targets count. Without graphs a method chooses by cross-validation of the labeled
-            graphs, or does without.
+            Labeled graphs to make choices on; they are not trained on. Labels default to their
+            targets. Without validation, methods cross-validate on the labeled graphs or skip the
+            choice.
         """
         check(self)
         graphs = as_dataset(X)
         labels = own_labels(graphs) if y is None else given_labels(graphs, y)
-        known = np.array([label is not None for label in labels], dtype=np.bool_)
-        if not known.any():
-            raise GraphDataError(
-                f"none of the {len(graphs)} graphs has a label; give y with at least one label per "
-                "class, and -1 for graphs without"
-            )
+        require_some(labels)
         self._forget()
         try:
-            self._fit_labeled(graphs, labels, known, validation)
+            self._fit_labeled(graphs, labels, validation)
         except BaseException:
             self._forget()  # half a model would answer, or fail in its depths
             raise
         return self
 
-    def _fit_labeled(
-        self,
-        graphs: GraphDataset,
-        labels: Labels,
-        known: NDArray[np.bool_],
-        validation: tuple[Graphs, ArrayLike | None] | Graphs | None,
-    ) -> None:
-        self.classes_ = np.unique(np.array(labels[known].tolist()))
+    def _fit_labeled(self, graphs: GraphDataset, labels: Labels, validation: Any) -> None:
+        self.classes_ = np.unique(np.array([label for label in labels if label is not None]))
         self.target_names_ = graphs.class_names
         warn_of_names(self.classes_.tolist())
         task = Task(
@@ -164,17 +158,24 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         self.interrupted_, self.sharpness_ = False, 1.0
         self.held_out_: HeldOut | None = None
         self._remember(task, graphs.name)
-        if task.n_classes > 1:
-            self._fit_until_stopped(task)
-        else:
+        if task.n_classes == 1:
             warnings.warn(
                 f"All labeled graphs are of one class, {self.classes_.tolist()[0]!r}, which is "
                 "then certain. If -1 is a class of yours, use other labels: -1 means unlabeled.",
                 KgnnWarning,
                 stacklevel=3,
             )
-        if task.n_classes > 1 and not self.interrupted_:
-            self._calibrate_until_stopped(task)
+            return
+        try:
+            self._fit(task)
+        except KeyboardInterrupt:
+            if not self._can_predict():
+                raise
+            self.interrupted_ = True
+            told = "Training was stopped by hand; the model is the best until then."
+            warnings.warn(told, KgnnWarning, stacklevel=3)
+        else:
+            calibrate_model(self, task)
 
     def _forget(self) -> None:
         """Drop what an earlier fit has set: not every fit sets all of it."""
@@ -209,10 +210,7 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         return self
 
     def save(self, path: str | Path) -> Path:
-        """Save the fitted model to a folder, or to a file that ends in ``.safetensors``.
-
-        `kgnn.open_model` opens it again, anywhere; the file holds no code.
-        """
+        """Save to a folder, or a file that ends in ``.safetensors``; `kgnn.open_model` reads it."""
         from kgnn.estimator.model_file import save_model
 
         check_is_fitted(self, "classes_")
@@ -231,7 +229,7 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
             return np.ones((len(graphs), len(self.classes_)))
         runs = track(_runs(graphs), "predicting")
         proba = [self._predict_proba(_hidden(graphs[run])) for run in runs]
-        return self._sharpened(np.concatenate(proba))
+        return sharpen(np.concatenate(proba), self.sharpness_)
 
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
         """Return the probabilities of each part of the model, and of all together as ``both``.
@@ -250,6 +248,49 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         return Story({"gnn": self.history_} if hasattr(self, "history_") else {}, [], "")
 
+    def predict_sets(self, X: Graphs, *, error: float = 0.1) -> list[list[Any]]:
+        """Return for each graph the labels that it may have, most probable first.
+
+        For graphs like those held out, the true label is missing in at most a share of ``error``,
+        on average. Needs validation graphs, or ``cross_fit``.
+        """
+        return self.sets_of(self.predict_proba(X), error=error)
+
+    def sets_of(self, proba: Floats, *, error: float = 0.1) -> list[list[Any]]:
+        """Return the sets of `predict_sets` for these probabilities."""
+        return labels_in_sets(proba, self.classes_.tolist(), self.held_out_, error)
+
+    def explain(self, graph: Any, *, neighbors: int = 5, error: float = 0.1) -> Explanation:
+        """Explain the class of a graph: evidence for and against it, similar labeled graphs.
+
+        Parameters
+        ----------
+        graph : Graph
+            Or one of another library, or a list with one.
+        neighbors : int
+            Labeled graphs to show beside it.
+        error : float
+            Of the set of labels; see `predict_sets`.
+        """
+        check_is_fitted(self, "classes_")
+        return explain(self, graph, neighbors=neighbors, error=error)
+
+    def similar(self, X: Graphs, n: int = 5) -> list[tuple[Neighbor, ...]]:
+        """Return for each graph the labeled graphs that are most similar to it.
+
+        By the model's own kernel features where it has some, else by plain Weisfeiler-Lehman ones.
+        """
+        check_is_fitted(self, "classes_")
+        return most_similar_labeled(self, as_dataset(X), n)
+
+    def similarity_to_labeled(self, graphs: GraphDataset) -> Floats:
+        """Return kernel values with the labeled graphs, ``(n_graphs, n_labeled)``."""
+        return plain_similarity(graphs, self.labeled_graphs_)
+
+    def attention_to_labeled(self, graphs: GraphDataset) -> Floats:
+        """Return attention to the labeled graphs, ``(n_hops, n_graphs, n_labeled)``, if any."""
+        return np.zeros((0, len(graphs), len(self.labeled_graphs_)))
+
     def novelty(self, X: Graphs) -> list[Novelty]:
         """Return for each graph how unlike the training graphs it is, and in what."""
         check_is_fitted(self, "classes_")
@@ -258,18 +299,18 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     def suggest(self, X: Graphs, n: int = 20) -> list[Suggestion]:
         """Return which of these graphs to label next, at most ``n``, the most useful first.
 
-        Graphs of ``X`` that have a target count as labeled, besides those of `fit`; neither they
-        nor graphs that look exactly like them are suggested. See `kgnn.estimator.suggestion`.
+        Graphs with a target, and graphs that look exactly like a labeled one, are left out. See
+        `kgnn.estimator.suggestion`.
         """
         check_is_fitted(self, "classes_")
-        labels = self.classes_.tolist()
-        return next_to_label(as_dataset(X), self.labeled_graphs_, self._ask_in_runs, labels, n)
 
-    def _ask_in_runs(self, graphs: GraphDataset) -> dict[str, Floats]:
-        """Return the probabilities of the model and of its parts, in bounded memory."""
-        runs = track(_runs(graphs), "predicting")
-        parts = [self.predict_proba_all(_hidden(graphs[run])) for run in runs]
-        return {who: np.concatenate([part[who] for part in parts]) for who in parts[0]}
+        def ask(graphs: GraphDataset) -> dict[str, Floats]:
+            runs = track(_runs(graphs), "predicting")
+            parts = [self.predict_proba_all(_hidden(graphs[run])) for run in runs]
+            return {who: np.concatenate([part[who] for part in parts]) for who in parts[0]}
+
+        labels = self.classes_.tolist()
+        return next_to_label(as_dataset(X), self.labeled_graphs_, ask, labels, n)
 
     def predict(self, X: Graphs) -> NDArray[Any]:
         """Return the most probable label of each graph."""
@@ -279,9 +320,8 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
     def score(self, X: Graphs, y: ArrayLike | None = None, sample_weight: Any = None) -> float:
         """Return the accuracy on the graphs that have a label.
 
-        ``y`` defaults to the dataset's targets, as in `fit`, and may have −1 or None: so
-        `sklearn.model_selection.cross_val_score` works on graphs of which only some are labeled.
-        Labels in another form than those of `fit` are refused.
+        ``y`` defaults to the dataset's targets and may have −1 or None, as in `fit`: so
+        `sklearn.model_selection.cross_val_score` works on partly labeled graphs.
         """
         check_is_fitted(self, "classes_")
         graphs = as_dataset(X)
@@ -291,28 +331,14 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
             raise GraphDataError(
                 f"a score needs labels, and none of the {len(graphs)} graphs has one"
             )
-        self._require_form(labels[known], "label")
+        require_same_form(labels[known], self.classes_.tolist())
         answers = self.predict(graphs[known]).tolist()
         right = [a == b for a, b in zip(answers, labels[known], strict=True)]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(right, weights=weights))
 
-    def _fit_until_stopped(self, task: Task) -> None:
-        """Fit; after Ctrl-C keep what has been learned, if it is enough to predict."""
-        try:
-            self._fit(task)
-        except KeyboardInterrupt:
-            if not self._can_predict():
-                raise
-            self.interrupted_ = True
-            warnings.warn(
-                "Training was stopped by hand; the model is the best until then.",
-                KgnnWarning,
-                stacklevel=4,
-            )
-
     def _can_predict(self) -> bool:
-        """Tell whether a fit that was stopped has left something to predict with."""
+        """Tell whether a fit that Ctrl-C stopped can predict."""
         return False
 
     def _fit(self, task: Task) -> None:
@@ -327,9 +353,7 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         """Return labels as given, or else the targets of the graphs, in the form of the classes."""
         if y is not None:
             return given_labels(graphs, y)
-        # Models that were saved by earlier versions do not know the names.
-        names = getattr(self, "target_names_", graphs.class_names)
-        return translated(own_labels(graphs), self.classes_.tolist(), names)
+        return translated(own_labels(graphs), self.classes_.tolist(), self.target_names_)
 
     def _encode(self, labels: Labels) -> Ints:
         """Turn labels into positions in ``classes_``; what is not there becomes −1."""
@@ -358,28 +382,8 @@ class GraphClassifier(Promising, Explained, ClassifierMixin, BaseEstimator):
         targets = self._encode(labels)
         usable = np.flatnonzero(targets >= 0)
         if len(usable) == 0:
-            raise self._other_form("validation label", known[0])
+            raise other_form("validation label", known[0], self.classes_.tolist())
         return _hidden(graphs[usable]), targets[usable]
-
-    def _require_form(self, labels: Labels, what: str) -> None:
-        """Refuse labels of which none can be a class, and warn if none is one."""
-        classes = self.classes_.tolist()
-        if any(label in classes for label in labels):
-            return
-        if kind(labels[0]) != kind(classes[0]):
-            raise self._other_form(what, labels[0])
-        warnings.warn(
-            f"No {what} is a class of the training graphs: {labels[0]!r} is not among {classes}.",
-            KgnnWarning,
-            stacklevel=3,
-        )
-
-    def _other_form(self, what: str, first: Any) -> GraphDataError:
-        return GraphDataError(
-            f"no {what} is a class of the training graphs: {first!r} is not among "
-            f"{self.classes_.tolist()}; give the labels of both in the same form, and "
-            "some training graph a label that the others have, too"
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgnn.estimator.evidence import PREDICTION, Evidence, Substructure
-from kgnn.estimator.neighbors import Neighbor
+from kgnn.errors import ParameterError
+from kgnn.estimator.evidence import PREDICTION, Evidence, Substructure, measure
 from kgnn.estimator.novelty import Novelty
-from kgnn.graphs.graph import Graph
+from kgnn.graphs.graph import Floats, Graph, GraphDataset
+from kgnn.graphs.interop import as_dataset
+from kgnn.kernels.base import Features, gram
+from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.progress import track
 
-# Larger graphs are drawn in part.
-DRAWABLE = 400
+if TYPE_CHECKING:
+    from kgnn.estimator.classifier import GraphClassifier
+
+DRAWABLE = 400  # nodes; larger graphs are drawn in part
+_WRITTEN = {"gnn": "GNN"}  # names of networks that people write otherwise
 _SHOWN = 5  # substructures for, and against
-# What a network is called where people read.
-NAMES = {"gnn": "p", "memory": "q", "both": "both"}
+_COMPARED_AT_ONCE = 1024  # graphs whose similarities to all labeled ones are in memory
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,31 @@ class Sketch:
         )
 
 
+@dataclass(frozen=True)
+class Neighbor:
+    """A labeled graph, as seen from another graph.
+
+    Attributes
+    ----------
+    row : int
+        Position among the model's ``labeled_graphs_``.
+    name : str
+    label : object
+        Its class.
+    kernel_value : float
+        Cosine of the two graphs' Weisfeiler-Lehman features: 1 for graphs that the kernel cannot
+        tell apart, 0 for graphs that have nothing in common.
+    attention : tuple of float
+        Share of the memory's attention at each hop; empty for a model without a memory.
+    """
+
+    row: int
+    name: str
+    label: Any
+    kernel_value: float
+    attention: tuple[float, ...] = ()
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """Why a model gives a graph a class.
@@ -91,8 +122,8 @@ class Explanation:
     predicted : object
         The most probable one.
     proba : dict of str to tuple of float
-        Probability of each class: the model's own (``prediction``), and those of p (``gnn``), q
-        (``memory``) and ``both`` where it has them.
+        Probability of each class: the model's own (``prediction``), and those of its networks and
+        of ``both`` where it has several.
     label_set : tuple or None
         Labels that the graph may have, with an error of at most ``error``; None where the model
         has nothing to promise it by.
@@ -168,6 +199,103 @@ class Explanation:
         return "\n".join(_lines(self))
 
 
+def explain(model: GraphClassifier, graph: Any, *, neighbors: int, error: float) -> Explanation:
+    """Explain what a fitted model says of one graph; see `GraphClassifier.explain`."""
+    one = _one_graph(graph)
+    proba = model.predict_proba_all(one)
+    classes = model.classes_.tolist()
+    best = int(proba[PREDICTION][0].argmax())
+    evidence = measure(model.predict_proba_all, one, best)
+    attention = model.attention_to_labeled(one)
+    found = _neighbors(model, one, neighbors, attention)[0]
+    has_sets = model.held_out_ is not None or len(classes) == 1
+    return Explanation(
+        type(model).__name__,
+        Sketch.of(one[0], evidence.nodes),
+        tuple(classes),
+        classes[best],
+        {who: tuple(each[0].tolist()) for who, each in proba.items()},
+        tuple(model.sets_of(proba[PREDICTION], error=error)[0]) if has_sets else None,
+        error,
+        model.novelty(one)[0],
+        evidence,
+        found,
+        tuple(Sketch.of(model.labeled_graphs_[each.row]) for each in found),
+        tuple(np.maximum(0.0, 1 - attention[:, 0].sum(axis=1)).tolist()),
+    )
+
+
+def most_similar_labeled(
+    model: GraphClassifier, graphs: GraphDataset, n: int
+) -> list[tuple[Neighbor, ...]]:
+    """Return for each graph the labeled graphs with the largest kernel values, largest first."""
+    starts = range(0, max(1, len(graphs)), _COMPARED_AT_ONCE)
+    found = []
+    for start in track(list(starts), "comparing"):
+        found += _neighbors(model, graphs[start : start + _COMPARED_AT_ONCE], n)
+    return found
+
+
+def _neighbors(
+    model: GraphClassifier, graphs: GraphDataset, n: int, by: Floats | None = None
+) -> list[tuple[Neighbor, ...]]:
+    """Return the labeled graphs next to each graph, by attention (hops first) if there is any."""
+    if n < 1:
+        raise ParameterError(f"At least one similar graph must be asked for, got {n}.")
+    labeled, classes = model.labeled_graphs_, model.classes_.tolist()
+    values = model.similarity_to_labeled(graphs)
+    attention = model.attention_to_labeled(graphs) if by is None else by
+    found = []
+    for row in range(len(graphs)):
+        order = np.argsort(-values[row], kind="stable")
+        if by is not None and len(by):
+            # Rounded, so that graphs with equal attention are ordered by their kernel values.
+            order = np.lexsort([-values[row], -by[:, row].mean(axis=0).round(12)])
+        found.append(
+            tuple(
+                Neighbor(
+                    at,
+                    labeled[at].name,
+                    classes[labeled.targets[at]],
+                    float(values[row, at]),
+                    tuple(attention[:, row, at].tolist()),
+                )
+                for at in order[:n].tolist()
+            )
+        )
+    return found
+
+
+def cosines(features: Features, others: Features) -> Floats:
+    """Return the cosine of each row with each other row; 0 for rows of zeros.
+
+    Examples
+    --------
+    >>> cosines(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[1.0, 0.0]])).round(2).tolist()
+    [[0.6], [0.0]]
+    """
+    squares = [np.asarray((each * each).sum(axis=1)).ravel() for each in (features, others)]
+    inverse = [np.divide(1, np.sqrt(s), out=np.zeros_like(s), where=s > 0) for s in squares]
+    # Rounding may lead beyond 1.
+    return np.minimum(gram(features, others) * inverse[0][:, None] * inverse[1][None, :], 1.0)
+
+
+def plain_similarity(graphs: GraphDataset, labeled: GraphDataset) -> Floats:
+    """Return normalized Weisfeiler-Lehman kernel values, for models that have no kernel.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> graphs = cycles_and_trees(4)
+    >>> plain_similarity(graphs[:1], graphs).round(2).tolist()
+    [[1.0, 0.24, 1.0, 0.06]]
+    """
+    has_labels = labeled.node_labels is not None and graphs.node_labels is not None
+    start = "labels" if has_labels else "degree"
+    kernel = WeisfeilerLehman(2, start=start, normalize="graph")
+    return np.minimum(kernel.fit(labeled).gram(graphs, labeled), 1.0)
+
+
 def promised(explanation: Explanation) -> str:
     """Say what the label is with a promised error, or why nothing is promised."""
     if explanation.label_set is None:
@@ -211,7 +339,8 @@ def node_list(nodes: tuple[int, ...], most: int = 8) -> str:
 def _lines(explanation: Explanation) -> Iterator[str]:
     graph = explanation.graph
     place = explanation.classes.index(explanation.predicted)
-    each = [f"{NAMES[k]} {v[place]:.1%}" for k, v in explanation.proba.items() if k in NAMES]
+    parts = {who: each for who, each in explanation.proba.items() if who != PREDICTION}
+    each = [f"{_WRITTEN.get(who, who)} {proba[place]:.1%}" for who, proba in parts.items()]
     own = f" ({', '.join(each)})" if each else ""
     yield f"Graph {graph.name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges"
     yield f"Prediction: class {explanation.predicted}, {explanation.confidence:.1%}{own}"
@@ -251,3 +380,12 @@ def _tupled(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _tupled(each) for key, each in value.items()}
     return tuple(map(_tupled, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _one_graph(graph: Any) -> GraphDataset:
+    graphs = as_dataset(graph if isinstance(graph, (GraphDataset, list, tuple)) else [graph])
+    if len(graphs) != 1:
+        raise ParameterError(f"One graph is explained at a time, got {len(graphs)}.")
+    # Taken out of its dataset, a graph without a name would be called by another number.
+    is_named = not isinstance(graph, Graph) or graphs.graph_names is not None
+    return graphs if is_named else replace(graphs, graph_names=np.array([graph.name]))

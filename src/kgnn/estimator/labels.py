@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgnn.errors import KgnnWarning, ParameterError
+from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.graphs.excerpts import excerpt
 from kgnn.graphs.given_values import by_position, class_name, known_or_none
 from kgnn.graphs.graph import GraphDataset
@@ -83,6 +83,37 @@ def warn_of_names(classes: Sequence[Any]) -> None:
             KgnnWarning,
             stacklevel=4,
         )
+
+
+def require_some(labels: Labels) -> None:
+    """Refuse graphs of which none is labeled."""
+    if all(label is None for label in labels):
+        raise GraphDataError(
+            f"none of the {len(labels)} graphs has a label; give y with at least one label per "
+            "class, and -1 for graphs without"
+        )
+
+
+def require_same_form(labels: Labels, classes: Sequence[Any]) -> None:
+    """Refuse labels if none can be a class, and warn if none is one."""
+    if any(label in classes for label in labels):
+        return
+    if kind(labels[0]) != kind(classes[0]):
+        raise other_form("label", labels[0], classes)
+    warnings.warn(
+        f"No label is a class of the training graphs: {labels[0]!r} is not among {list(classes)}.",
+        KgnnWarning,
+        stacklevel=3,
+    )
+
+
+def other_form(what: str, first: Any, classes: Sequence[Any]) -> GraphDataError:
+    """Return the error for labels that are not in the form of the training labels."""
+    return GraphDataError(
+        f"no {what} is a class of the training graphs: {first!r} is not among "
+        f"{list(classes)}; give the labels of both in the same form, and "
+        "some training graph a label that the others have, too"
+    )
 
 
 def _require_one_kind(labels: Labels) -> None:

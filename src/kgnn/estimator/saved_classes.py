@@ -21,7 +21,7 @@ _PARTS = {
     "kgnn.kernels.sub2vec": ("Sub2Vec",),
     "kgnn.kernels.paragraph_vectors": ("ParagraphVectors",),
     "kgnn.estimator.novelty": ("Familiar",),
-    "kgnn.estimator.held_out": ("HeldOut",),
+    "kgnn.estimator.calibration": ("HeldOut",),
     "kgnn.methods.featurized": ("Member", "SupportKernel"),
     "kgnn.estimator.machines": ("Forest", "Machine"),
     "kgnn.engine.node_features": ("NodeFeatures",),

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from kgnn.estimator.calibration import label_sets, threshold
 from kgnn.estimator.classifier import UNLABELED, GraphClassifier, Story
-from kgnn.estimator.conformal import label_sets, threshold
 from kgnn.evaluation.metrics import accuracy, brier_score, calibration_error, mean_and_std
 from kgnn.evaluation.splits import Split, make_split
 from kgnn.evaluation.twins import has_twin
@@ -41,7 +41,7 @@ class SplitResult:
         Of the probabilities on TEST; see `kgnn.evaluation.metrics`.
     coverage : float or None
         How many TEST graphs have their true label in the set that promises an error of 10 %, in
-        percent; see `kgnn.estimator.conformal`. VAL, which it is set up on, has also made the
+        percent; see `kgnn.estimator.calibration`. VAL, which it is set up on, has also made the
         method's choices.
     set_size : float or None
         Mean number of labels in these sets.

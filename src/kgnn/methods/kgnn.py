@@ -16,6 +16,7 @@ from kgnn.engine.network import Examples, Network, one_hot
 from kgnn.engine.selection import Selection, agreed
 from kgnn.engine.task import Task
 from kgnn.estimator.attending import Attending
+from kgnn.estimator.calibration import sharpen
 from kgnn.estimator.classifier import COMBINED, Graphs, Story
 from kgnn.estimator.evidence import PREDICTION
 from kgnn.estimator.parameters import Count, CountOrZero, NonNegative, Share, parameters
@@ -295,7 +296,7 @@ class KGNN(Attending, NeuralClassifier):
             nothing = np.ones((0, len(self.classes_)))
             return dict.fromkeys([*(n.name for n in self.networks_), COMBINED], nothing)
         each = self._each(graphs)
-        return {**each, self.predict_with: self._sharpened(each[self.predict_with])}
+        return {**each, self.predict_with: sharpen(each[self.predict_with], self.sharpness_)}
 
     def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
         logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])

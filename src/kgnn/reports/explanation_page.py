@@ -10,13 +10,13 @@ from threadpoolctl import threadpool_limits
 from kgnn.estimator.evidence import MOST_EVIDENCE, PREDICTION, Substructure
 from kgnn.estimator.explanation import (
     Explanation,
+    Neighbor,
     Sketch,
     familiarity,
     node_list,
     promised,
     signed,
 )
-from kgnn.estimator.neighbors import Neighbor
 from kgnn.reports.document import Part, document
 from kgnn.reports.drawing import draw
 from kgnn.reports.frame import drawing, text
