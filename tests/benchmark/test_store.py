@@ -121,7 +121,7 @@ def test_cells_of_one_name_do_not_share_a_record(tmp_path):
 def test_nobody_sees_half_a_record(tmp_path):
     store = Store(tmp_path)
     records = [
-        Record(CELL, "done", {**RESULT, "curves": {"gnn": [value] * 50_000}})
+        Record(CELL, "done", {**RESULT, "curves": {"gnn": [value] * 10_000}})
         for value in (0.1, 0.2)
     ]
     store.put(records[0])
