@@ -6,10 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batch
+from kgnn.engine.configured import configured
 from kgnn.engine.gin import GIN
 from kgnn.engine.memory import MemoryNetwork, Rows
 
 
+@configured
 class EnsembleNetwork(nn.Module):
     """Classify the concatenation of H(G) and qᴷ⁺¹, both trained jointly.
 

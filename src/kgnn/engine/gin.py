@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batch, GraphBatch
+from kgnn.engine.configured import configured
 from kgnn.engine.fast.layers import batch_norm, gin_layer
 from kgnn.engine.sparse import Total
 from kgnn.errors import MissingExtraError
@@ -45,6 +46,7 @@ class GINLayer(nn.Module):
         return batch_norm(self.norm, self.outer(self.inner(total).relu()).relu())
 
 
+@configured
 class GIN(nn.Module):
     """Graphs to class logits.
 

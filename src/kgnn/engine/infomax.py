@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batch, GraphBatch
+from kgnn.engine.configured import configured
 from kgnn.engine.fast.layers import batch_norm
 from kgnn.engine.frozen import frozen_statistics
 from kgnn.engine.gin import GIN, Encoder, make_layer
@@ -56,6 +57,7 @@ class Discriminator(nn.Module):
         return result
 
 
+@configured
 class InfoMax(nn.Module):
     """A GIN φ that predicts, and a second encoder ψ that learns from all graphs without labels.
 

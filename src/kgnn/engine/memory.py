@@ -25,6 +25,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from kgnn.engine.configured import configured
 from kgnn.engine.fast.layers import batch_norm
 
 Attention = Literal["distance", "dot"]
@@ -91,6 +92,7 @@ class RowEmbedding(nn.Module):
         )
 
 
+@configured
 class MemoryNetwork(nn.Module):
     """Queries and a memory of graphs, labeled or annotated, to class logits.
 
