@@ -121,7 +121,7 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", _PAGES, ids=_name)
 def test_files_named_in_the_text_exist(page):
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
-    folders = "src|tests|docs|examples|benchmarks|graphs|kernels|nn|training|methods|evaluation|cli"
+    folders = "src|tests|docs|examples|benchmarks|graphs|kernels|engine|estimator|methods|reports|cli"
     for path in re.findall(rf"`((?:kgnn/)?(?:{folders})/[\w/.-]+\.\w+)`", text):
         inside = _ROOT / "src" / "kgnn" / path.removeprefix("kgnn/")
         assert (_ROOT / path).exists() or inside.exists(), f"{_name(page)} names {path}"
