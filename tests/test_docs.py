@@ -121,7 +121,8 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", _PAGES, ids=_name)
 def test_files_named_in_the_text_exist(page):
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
-    folders = "src|tests|docs|examples|benchmarks|graphs|kernels|engine|estimator|methods|reports|cli"
+    ours = [path.name for path in (_ROOT / "src" / "kgnn").iterdir() if path.is_dir()]
+    folders = "|".join(["src", "tests", "docs", "examples", "benchmarks", *ours])
     for path in re.findall(rf"`((?:kgnn/)?(?:{folders})/[\w/.-]+\.\w+)`", text):
         inside = _ROOT / "src" / "kgnn" / path.removeprefix("kgnn/")
         assert (_ROOT / path).exists() or inside.exists(), f"{_name(page)} names {path}"
