@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from kgnn.estimator.machines import Machine
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
-from kgnn.methods.featurized import _folds, margins
+from kgnn.methods.featurized import Machine, _folds, margins
 from kgnn.methods.wl import WL
 
 
@@ -63,3 +62,23 @@ def test_there_are_as_many_folds_as_the_rarest_class_allows(counts, n_folds):
     for train, held_out in folds:
         assert set(targets[train]) == {0, 1}
         assert set(train) | set(held_out) == set(range(len(targets)))
+
+
+def points(n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    targets = rng.integers(0, n_classes, size=60)
+    targets[:n_classes] = np.arange(n_classes)
+    return rng.normal(size=(60, 5)) + np.eye(5)[targets], targets
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("penalty", [0.1, 10.0])
+def test_a_machine_decides_as_scikit_learn_does(n_classes, penalty):
+    rows, targets = points(n_classes)
+    kernel = rows[:40] @ rows[:40].T
+    svm = SVC(C=penalty, kernel="precomputed", decision_function_shape="ovo")
+    svm.fit(kernel, targets[:40])
+    expected = svm.decision_function(rows[40:] @ rows[:40].T).reshape(20, -1)
+    machine = Machine.fit(penalty, kernel, targets[:40])
+    assert machine.n_classes == n_classes
+    np.testing.assert_allclose(machine.decide(rows[40:] @ rows[:40].T), expected, atol=1e-9)

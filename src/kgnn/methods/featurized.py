@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
 
 from kgnn.engine.calibration import calibrate
 from kgnn.engine.task import Task
 from kgnn.estimator.classifier import GraphClassifier
-from kgnn.estimator.machines import Machine
 from kgnn.estimator.parameters import Bounds, Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Features, Featurizer, gram
 from kgnn.kernels.counted import SharedCounts
 from kgnn.progress import track
 from kgnn.seeds import derive
+
+# Of a Gaussian, in mean squared distances; None for the inner product.
+Width: TypeAlias = Annotated[float, Bounds(1e-9)] | None
 
 _FOLDS = 5
 
@@ -102,6 +105,30 @@ class FeaturizedClassifier(GraphClassifier):
         return np.asarray(np.mean(proba, axis=0))
 
 
+@parameters
+class EmbeddedClassifier(FeaturizedClassifier):
+    """A support vector machine on vectors that are learned from labeled and unlabeled graphs.
+
+    Choices are made as in `FeaturizedClassifier`.
+
+    Parameters
+    ----------
+    widths : tuple of float or None
+        Kernels to choose from: a Gaussian whose width is so many times the mean squared distance,
+        or None for the inner product.
+    """
+
+    widths: tuple[Width, ...] = (None, 1.0, 0.3)
+
+    def _widths(self) -> tuple[float | None, ...]:
+        return self.widths
+
+    def _learn(
+        self, featurizer: Featurizer, task: Task, labeled: GraphDataset, shared: SharedCounts
+    ) -> Features:
+        return featurizer.fit(task.graphs).transform(labeled)
+
+
 @dataclass(frozen=True)
 class SupportKernel:
     """Kernel values of graphs with the labeled graphs.
@@ -160,6 +187,71 @@ class Member:
         """Return class probabilities, ``(n_graphs, n_classes)``."""
         scores = margins(self.machine, self.kernel(features))
         return np.asarray(softmax(self.sharpness * scores, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A support vector machine on kernel values.
+
+    Attributes
+    ----------
+    penalty : float
+    support : (n_support,) int
+        Training graphs that count, class by class.
+    class_ends : (n_classes + 1,) int
+        Where each class begins among them.
+    coefficients : (n_classes − 1, n_support)
+    intercepts : (n_pairs,)
+        One for each pair of classes.
+    """
+
+    penalty: float
+    support: Ints
+    class_ends: Ints
+    coefficients: Floats
+    intercepts: Floats
+
+    @classmethod
+    def fit(cls, penalty: float, kernel: Floats, targets: Ints) -> Machine:
+        """Fit a machine to kernel values of labeled graphs with each other."""
+        svm = SVC(
+            C=penalty,
+            kernel="precomputed",
+            decision_function_shape="ovo",
+            random_state=0,  # changes nothing, but numpy's global generator is left alone
+        )
+        svm.fit(kernel, targets)
+        return cls(
+            penalty,
+            svm.support_.astype(np.int64),
+            np.concatenate([[0], np.cumsum(svm.n_support_)]).astype(np.int64),
+            np.asarray(svm.dual_coef_),
+            np.asarray(svm.intercept_),
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_ends) - 1
+
+    def decide(self, kernel: Floats) -> Floats:
+        """Return how clearly the first class of each pair is preferred, ``(n_graphs, n_pairs)``.
+
+        Of two classes, positive values are for the second, as scikit-learn has it.
+        """
+        values = kernel[:, self.support]
+        if self.n_classes == 2:
+            return np.asarray(values @ self.coefficients.T + self.intercepts)
+        decided = []
+        for pair, (one, other) in enumerate(combinations(range(self.n_classes), 2)):
+            ones = slice(self.class_ends[one], self.class_ends[one + 1])
+            others = slice(self.class_ends[other], self.class_ends[other + 1])
+            decided.append(
+                values[:, ones] @ self.coefficients[other - 1, ones]
+                + values[:, others] @ self.coefficients[one, others]
+                + self.intercepts[pair]
+            )
+        return np.column_stack(decided)
 
 
 def margins(machine: Machine, kernel: Floats) -> Floats:

@@ -9,12 +9,10 @@ from kgnn.graphs.interop import as_dataset
 from kgnn.graphs.packing import pack
 from kgnn.kernels.base import gram
 from kgnn.kernels.colors import colors
-from kgnn.kernels.cooccurrence import cooccurrences
-from kgnn.kernels.deep_kernel import DeepKernel
 from kgnn.kernels.graphlets import Graphlets
 from kgnn.kernels.shortest_paths import ShortestPaths
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
-from kgnn.kernels.word_vectors import by_information, by_skip_grams
+from kgnn.methods.dgk import DeepKernel, by_information, by_skip_grams, cooccurrences
 from kgnn.testing.methods import _renumbered
 
 GRAPHS = planted_motifs(24, n_nodes=10, n_node_labels=2)

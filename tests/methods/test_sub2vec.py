@@ -4,8 +4,7 @@ import numpy as np
 from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
 from kgnn.graphs.interop import as_dataset
 from kgnn.graphs.packing import pack
-from kgnn.kernels.sub2vec import Sub2Vec, degree_classes
-from kgnn.kernels.walks import random_walks
+from kgnn.methods.sub2vec import WalkVectors, degree_classes, random_walks
 from kgnn.testing.methods import _renumbered
 
 
@@ -30,7 +29,7 @@ def test_isolated_nodes_are_never_walked_on_and_edgeless_graphs_have_no_walk():
     assert set(walks[0].ravel().tolist()) == {1, 2}
     assert (walks[1:3] == -1).all()
     assert set(walks[3].ravel().tolist()) == {7, 8}
-    documents = Sub2Vec(walks=5, length=20).documents(graphs)
+    documents = WalkVectors(walks=5, length=20).documents(graphs)
     assert documents[1] == [["0"]] == documents[2]
 
 
@@ -65,6 +64,6 @@ def test_degree_classes():
 
 
 def test_a_regular_graph_is_a_constant_sentence():
-    sentences = Sub2Vec(walks=3, length=10).documents(as_dataset([nx.petersen_graph()]))[0]
+    sentences = WalkVectors(walks=3, length=10).documents(as_dataset([nx.petersen_graph()]))[0]
     assert {word for sentence in sentences for word in sentence} == {"5"}
     assert [len(sentence) for sentence in sentences] == [10, 10, 10]

@@ -9,17 +9,16 @@ from kgnn.errors import MissingExtraError, ParameterError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.joining import concatenate
 from kgnn.graphs.packing import pack
-from kgnn.kernels.graph2vec import Graph2Vec, documents
-from kgnn.kernels.paragraph_vectors import ParagraphVectors
-from kgnn.kernels.sub2vec import Sub2Vec
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.methods.graph2vec import GraphVectors, documents
+from kgnn.methods.sub2vec import WalkVectors
 from kgnn.testing.methods import _renumbered
 
 GRAPHS = planted_motifs(30, n_nodes=12)
 EMBEDDINGS = [
-    Graph2Vec(dimensions=8, epochs=3),
-    Graph2Vec(dimensions=8, embedding="ppmi"),
-    Sub2Vec(dimensions=8, walks=3, length=20, epochs=2),
+    GraphVectors(dimensions=8, epochs=3),
+    GraphVectors(dimensions=8, embedding="ppmi"),
+    WalkVectors(dimensions=8, walks=3, length=20, epochs=2),
 ]
 
 
@@ -58,10 +57,10 @@ def test_the_seed_decides(embedding):
 
 def test_vectors_are_the_same_in_every_process():
     code = (
-        "from kgnn.kernels.graph2vec import Graph2Vec\n"
+        "from kgnn.methods.graph2vec import GraphVectors\n"
         "from kgnn.graphs.datasets.toy import planted_motifs\n"
         "graphs = planted_motifs(20, n_nodes=12)\n"
-        "print(Graph2Vec(dimensions=4, epochs=2).fit_transform(graphs).tobytes().hex())\n"
+        "print(GraphVectors(dimensions=4, epochs=2).fit_transform(graphs).tobytes().hex())\n"
     )
     printed = {
         subprocess.run(
@@ -84,28 +83,6 @@ def test_a_document_is_the_bag_of_all_colors():
         assert (bag == counts[[row]].toarray()[0]).all()
 
 
-def test_training_makes_words_more_probable():
-    texts = [[["a", "b"] * 20], [["c", "d"] * 20]] * 10
-    settings = {"window": None, "negatives": 5, "min_count": 1, "seed": 0}
-
-    def margin(epochs):
-        vectors = ParagraphVectors(8, epochs=epochs, **settings).fit(texts)
-        document = vectors.infer(texts[:1])[0]
-        out = {word: vectors.model_.syn1neg[vectors.model_.wv.key_to_index[word]] for word in "ac"}
-        return document @ (out["a"] - out["c"])
-
-    assert margin(40) > margin(1) > 0
-
-
-def test_sentences_beyond_the_longest_are_not_cut_off(monkeypatch):
-    texts = [[["a"] * 30 + ["b"] * 30], [["c"] * 60]] * 5
-    settings = {"window": None, "negatives": 2, "epochs": 5, "min_count": 1, "seed": 0}
-    monkeypatch.setattr("kgnn.kernels.paragraph_vectors._LONGEST", 25)
-    vectors = ParagraphVectors(4, **settings).fit(texts)
-    assert vectors.model_.corpus_total_words == 5 * 120
-    assert (vectors.infer([[["a"] * 30]]) != vectors.infer([[["a"] * 30 + ["b"] * 30]])).any()
-
-
 def test_graphs_without_a_known_word_have_a_finite_vector():
     for embedding in EMBEDDINGS:
         embedding.fit(cycles_and_trees(10))
@@ -115,7 +92,7 @@ def test_graphs_without_a_known_word_have_a_finite_vector():
 
 def test_misuse_and_a_missing_package_are_told(monkeypatch):
     with pytest.raises(ParameterError, match="'embedding'.*got 'word'"):
-        Graph2Vec(embedding="word").fit(GRAPHS)
+        GraphVectors(embedding="word").fit(GRAPHS)
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     with pytest.raises(MissingExtraError, match="kgnn\\[embeddings\\]"):
-        Graph2Vec().fit(GRAPHS)
+        GraphVectors().fit(GRAPHS)
