@@ -1,24 +1,29 @@
-from dataclasses import replace
+import math
 
 import numpy as np
 import pytest
 import torch
 from scipy.special import log_softmax, softmax
+from torch.autograd import gradcheck
 
-from kgnn.engine.network import Examples, one_hot
-from kgnn.engine.semi_supervised import Step
-from kgnn.engine.task import Task
+from kgnn.engine.batch import GraphBatch, GraphBatches
+from kgnn.engine.fast.quotients import ColorBatch
+from kgnn.engine.gin import GIN
+from kgnn.engine.network import Examples, OptimizerConfig, one_hot
+from kgnn.engine.node_features import NodeFeatures
+from kgnn.engine.views import drop_edges
 from kgnn.errors import KgnnWarning
-from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.entmin import EntMin
 from kgnn.methods.gnn_sup import GNNSup
 from kgnn.methods.infograph import InfoGraph
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.mean_teacher import MeanTeacher
 from kgnn.methods.pi_model import PiModel
+from kgnn.methods.semi_supervised import SemiSupervisedNetwork, Term, consistency, endlessly, ramp
 from kgnn.methods.vat import VAT
-from kgnn.progress import listening
-from kgnn.seeds import seeded_torch
+from tests.methods.stepping import FAST, GRAPHS, LABELS, NEW, fitted, one_step, stop_at
+from tests.tensors import asking, normal
 
 METHODS = [EntMin, PiModel, MeanTeacher, VAT, InfoGraph]
 TERMS = {
@@ -28,34 +33,13 @@ TERMS = {
     VAT: "smoothness",
     InfoGraph: "infomax",
 }
-GRAPHS = planted_motifs(48, n_nodes=10)
-LABELS = np.where(np.arange(40) < 10, GRAPHS.targets[:40], -1)
-NEW = GRAPHS[40:]
-FAST = {"epochs": 4, "width": 8, "batch_size": 8, "committee": 1}
 FAST_KGNN = {"epochs": 4, "width": 8, "batch_size": 8}
 every_method = pytest.mark.parametrize("cls", METHODS)
-
-
-def fitted(cls, labels=LABELS, graphs=GRAPHS[:40], **settings):
-    return cls(**{**FAST, **settings}).fit(graphs, labels)
-
-
-def one_step(cls, **settings):
-    """A method's term and a first step to call it with, as in training."""
-    method = cls(**{**FAST, **settings})
-    task = Task(GRAPHS[:40], LABELS, 2, None, 0)
-    network = method._gnn(task)
-    with seeded_torch(0, "gnn"):
-        module = network._build(Examples(task.labeled, one_hot(task.targets, 2))).train()
-    network.term.begin(module)
-    rows = np.array([0, 1, 2, 3, *range(10, 18)])
-    batch = network.pool[rows]
-    step = Step(module, rows, 4, batch, module(batch), network, np.random.default_rng(0))
-    return network.term, step
-
-
-def gradients(module):
-    return [parameter.grad for parameter in module.parameters()]
+POOL = planted_motifs(40, n_nodes=10)
+LABELED, UNLABELED = np.arange(9), np.arange(9, 40)
+EXAMPLES = Examples(LABELED, one_hot(POOL.targets, 2))
+PLAN = OptimizerConfig(epochs=6, batch_size=4, learning_rate=0.01, weight_decay=0.0, averaging=0.5)
+STEPS_PER_EPOCH = 2  # nine labeled graphs, four at a time; the last joins its neighbors
 
 
 # All of them
@@ -149,141 +133,263 @@ def test_ctrl_c_keeps_the_trainings_that_are_complete():
     assert (model.predict_proba(NEW) == fitted(EntMin).predict_proba(NEW)).all()
 
 
-# EntMin
+# What is minimized
 
 
-def test_entropy_is_that_of_unlabeled_graphs_alone():
-    term, step = one_step(EntMin)
-    p = step.logits[4:].softmax(dim=1)
-    torch.testing.assert_close(term(step), -(p * p.log()).sum(dim=1).mean())
-    step.logits.retain_grad()
-    term(step).backward()
-    assert (step.logits.grad[:4] == 0).all()
-    assert (step.logits.grad[4:] != 0).all()
+def test_the_ramp_has_the_numbers_of_the_paper_and_never_falls():
+    assert [ramp(t, 10) for t in (0, 5, 10, 11)] == pytest.approx(
+        [0.0067379, 0.2865048, 1, 1], abs=1e-6
+    )
+    values = [ramp(t, 10) for t in range(15)]
+    assert values == sorted(values)
 
 
-def test_entropy_falls_with_its_weight():
-    graphs = cycles_and_trees(60)
-    labels = np.where(np.arange(60) < 6, graphs.targets, -1)
-    entropies = []
-    for weight in (0.0, 3.0):
-        model = EntMin(epochs=20, weight=weight, width=8, committee=1).fit(graphs, labels)
-        p = model.predict_proba(graphs[6:])
-        entropies.append(-(p * np.log(np.maximum(p, 1e-30))).sum(axis=1).mean())
-    assert entropies[1] < entropies[0]
+def test_a_ramp_of_no_length_is_full_weight():
+    assert ramp(0, 0) == 1.0
 
 
-# Π-model
+def test_consistency_is_the_formula():
+    z1, z2 = normal(5, 3), normal(5, 3, seed=1)
+    p, q = z1.softmax(1), z2.softmax(1)
+    expected = sum(((p[i] - q[i]) ** 2).sum() / 3 for i in range(5)) / 5
+    torch.testing.assert_close(consistency(z1, z2), expected)
+    torch.testing.assert_close(consistency(z2, z1), expected)  # symmetric in value
 
 
-def test_two_looks_without_noise_agree_exactly():
-    quiet = {"dropout": 0.0, "edge_drop": 0.0}
-    parts = fitted(PiModel, **quiet).history_.parts
-    assert parts["consistency"] == [0.0] * len(parts["labeled"])
-    for noise in ({"dropout": 0.5}, {"edge_drop": 0.2}):
-        parts = fitted(PiModel, **{**quiet, **noise}).history_.parts
-        assert all(value > 0 for value in parts["consistency"])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_consistency_is_zero_for_equal_and_at_most_two_over_c(n_classes):
+    z = normal(8, n_classes)
+    assert consistency(z, z.clone()).item() == 0.0
+    certain = 1e4 * torch.eye(n_classes)
+    furthest = consistency(certain, certain.roll(1, 0)).item()
+    assert furthest == pytest.approx(2 / n_classes)
+    assert 0 < consistency(z, normal(8, n_classes, seed=1)).item() < 2 / n_classes
 
 
-def test_two_looks_are_all_graphs_and_the_second_one_learns():
-    term, step = one_step(PiModel)
-    step.logits.retain_grad()
-    value = term(step)
-    value.backward()
-    assert 0 < value.item() <= 1
-    assert step.logits.grad is None
-    assert any(
-        gradient is not None and (gradient != 0).any() for gradient in gradients(step.module)
+def test_consistency_moves_the_student_and_not_its_target():
+    student, target = asking(4, 3), asking(4, 3, seed=1)
+    consistency(student, target).backward()
+    assert (student.grad != 0).any()
+    assert target.grad is None
+
+
+def test_gradients_pass_a_finite_difference_check():
+    assert gradcheck(lambda z: consistency(z, normal(2, 3, seed=1)), asking(2, 3, seed=2))
+
+
+class Recording(Term):
+    """A term of 1 that keeps the steps it is shown."""
+
+    name = "one"
+
+    def __init__(self, parts=None):
+        self.steps, self.begun, self.followed, self.parts = [], [], 0, parts
+
+    def begin(self, module):
+        self.begun.append(module)
+
+    def __call__(self, step):
+        self.steps.append(step)
+        one = 1 + 0 * step.logits.sum()
+        return one if self.parts is None else {name: k * one for name, k in self.parts.items()}
+
+    def after_step(self, module):
+        self.followed += 1
+
+
+def network_with(term, *, unlabeled=UNLABELED, weight=2.0, ramp_up=0.5, dropout=0.5, layers=3):
+    return SemiSupervisedNetwork(
+        POOL,
+        lambda n: GIN(n, 2, width=8, dropout=dropout),
+        PLAN,
+        node_features=NodeFeatures.of(POOL),
+        layers=layers,
+        unlabeled=unlabeled,
+        term=term,
+        weight=weight,
+        ramp_up=ramp_up,
     )
 
 
-# Mean-Teacher
+def fit(term, **options):
+    network = network_with(term, **options)
+    network.fit(EXAMPLES, None, seed=0)
+    return network
 
 
-def test_the_teacher_starts_as_a_copy_and_follows():
-    term, step = one_step(MeanTeacher)
-    student, teacher = step.module, term.teacher.module
-    start = torch.nn.utils.parameters_to_vector(teacher.parameters()).clone()
-    assert torch.equal(start, torch.nn.utils.parameters_to_vector(student.parameters()))
-    assert teacher is not student
+def losses(term, n_steps, **options):
+    """The parts of the loss of the first steps, without changing any weight."""
+    network = network_with(term, **options)
+    module = network._build(EXAMPLES)
+    objective = network._objective(module, EXAMPLES, None, np.random.default_rng(0))
+    return [objective(objective.rows[:4]) for _ in range(n_steps)]
+
+
+# Steps
+
+
+def test_an_epoch_is_a_pass_over_the_labeled_graphs():
+    term = Recording()
+    fit(term)
+    assert len(term.steps) == PLAN.epochs * STEPS_PER_EPOCH
+    orders = []
+    for epoch in range(PLAN.epochs):
+        steps = term.steps[epoch * STEPS_PER_EPOCH : (epoch + 1) * STEPS_PER_EPOCH]
+        orders.append(np.concatenate([step.rows[: step.n_labeled] for step in steps]).tolist())
+        assert sorted(orders[-1]) == LABELED.tolist()
+    assert orders[0] != orders[1]
+    assert {step.n_labeled for step in term.steps} == {4, 5}
+
+
+def test_unlabeled_graphs_all_get_their_turn_before_any_comes_again():
+    term = Recording()
+    fit(term)
+    rows = np.concatenate([step.rows[step.n_labeled :] for step in term.steps])
+    assert len(rows) > len(UNLABELED)
+    assert sorted(rows[:31].tolist()) == UNLABELED.tolist()
+
+
+def test_batches_go_on_for_ever():
+    parts = endlessly(np.arange(5), 2, np.random.default_rng(0))
+    assert sorted(len(next(parts)) for _ in range(20)) == [2] * 10 + [3] * 10
+
+
+def test_labeled_and_unlabeled_graphs_go_through_the_network_in_one_batch():
+    network = network_with(term := Recording())
+    passed = []
+    build = network.build
+
+    def listened_to(n_features):
+        module = build(n_features)
+        module.register_forward_hook(
+            lambda module, inputs, logits: module.training and passed.append(len(inputs[0]))
+        )
+        return module
+
+    network.build = listened_to
+    network.fit(EXAMPLES, None, seed=0)
+    steps = [len(step.rows) for step in term.steps]
+    # The last pass is that of the statistics.
+    assert passed == [*steps, 40]
+    for step in term.steps:
+        assert len(step.batch) == len(step.logits) == len(step.rows) > step.n_labeled
+        assert (step.rows[: step.n_labeled] < 9).all()
+        assert (step.graphs.graph_sizes == 10).all()
+
+
+def test_a_term_begins_with_the_module_and_follows_each_step():
+    term = Recording()
+    network = fit(term)
+    assert term.begun == [network.fitted.module]
+    assert term.followed == len(term.steps)
+    network.fit(EXAMPLES, None, seed=1)
+    assert len(term.begun) == 2
+
+
+def test_without_unlabeled_graphs_the_labeled_ones_take_their_place():
+    term = Recording()
+    fit(term, unlabeled=UNLABELED[:0])
+    assert len(term.steps) == PLAN.epochs * 2
+    rows = np.concatenate([step.rows[step.n_labeled :] for step in term.steps[:2]])
+    assert sorted(rows.tolist()) == LABELED.tolist()
+
+
+# Weights
+
+
+def test_the_weight_grows_to_its_value():
+    n_steps = PLAN.epochs * STEPS_PER_EPOCH
+    found = [parts["one"].item() for parts in losses(Recording(), n_steps)]
+    assert found[0] == pytest.approx(2 * math.exp(-5))
+    assert found[n_steps // 4] == pytest.approx(2 * math.exp(-5 / 4))
+    assert found[n_steps // 2 - 1] < 2
+    assert found[n_steps // 2 :] == [2.0] * (n_steps // 2)
+    assert found == sorted(found)
+
+
+def test_without_ramp_up_the_weight_is_there_at_once():
+    assert losses(Recording(), 1, ramp_up=0.0)[0]["one"].item() == 2.0
+
+
+def test_the_history_has_the_mean_of_each_part():
+    network = fit(Recording(), ramp_up=0.0)
+    history = network.fitted.history
+    assert list(history.parts) == ["labeled", "one"]
+    assert history.parts["one"] == [2.0] * PLAN.epochs
+    total = np.add(history.parts["labeled"], 2.0)
+    np.testing.assert_allclose(history.loss, total, rtol=1e-6)
+
+
+def test_a_term_may_have_several_parts():
+    parts = losses(Recording({"a": 1.0, "b": 0.5}), 1, ramp_up=0.0)[0]
+    assert list(parts) == ["labeled", "a", "b"]
+    assert (parts["a"].item(), parts["b"].item()) == (2.0, 1.0)
+
+
+def test_with_weight_zero_unlabeled_graphs_only_count_the_steps():
+    term = Recording()
+    network = fit(term, weight=0.0)
+    assert term.steps == []
+    assert term.followed == 0
+    assert network.fitted.history.parts == {}
+    other = fit(Recording({"x": 1.0}), weight=0.0)
+    for a, b in zip(
+        network.fitted.module.parameters(), other.fitted.module.parameters(), strict=True
+    ):
+        assert torch.equal(a, b)
+
+
+def test_targets_of_unlabeled_graphs_are_not_read():
+    garbage = EXAMPLES.targets.clone()
+    garbage[UNLABELED] = torch.nan
+    clean, poisoned = (network_with(Recording()) for _ in range(2))
+    clean.fit(EXAMPLES, None, seed=0)
+    poisoned.fit(Examples(LABELED, garbage), None, seed=0)
+    for a, b in zip(
+        clean.fitted.module.parameters(), poisoned.fitted.module.parameters(), strict=True
+    ):
+        assert torch.equal(a, b)
+
+
+# Statistics
+
+
+@pytest.mark.parametrize(("weight", "n_graphs"), [(2.0, 40), (0.0, 9)])
+def test_statistics_are_those_of_all_graphs_that_are_trained_on(weight, n_graphs):
+    network = fit(Recording(), weight=weight)
+    layer = network.fitted.module.layers[0]
+    batch = GraphBatches(POOL, network.node_features)[np.arange(n_graphs)]
     with torch.no_grad():
-        for parameter in student.parameters():
-            parameter += 1
-    assert torch.equal(start, torch.nn.utils.parameters_to_vector(teacher.parameters()))
-    term.after_step(student)
-    moved = torch.nn.utils.parameters_to_vector(teacher.parameters()) - start
-    torch.testing.assert_close(moved, torch.full_like(moved, 0.5))
+        total = batch.sums(1).there(batch.features)
+        hidden = torch.relu(layer.outer(torch.relu(layer.inner(total))))
+    torch.testing.assert_close(layer.norm.running_mean, hidden.mean(0), rtol=1e-4, atol=1e-5)
 
 
-def test_the_student_learns_and_the_teacher_does_not():
-    term, step = one_step(MeanTeacher)
-    step.logits.retain_grad()
-    value = term(step)
-    value.backward()
-    assert value > 0
-    assert (step.logits.grad != 0).any(dim=1).all()  # labeled graphs too
-    assert all(gradient is None for gradient in gradients(term.teacher.module))
-    assert not any(parameter.requires_grad for parameter in term.teacher.module.parameters())
+# What a term can see of a step
 
 
-def test_the_teacher_is_quiet_where_there_is_no_noise():
-    term, step = one_step(MeanTeacher, dropout=0.0, edge_drop=0.0)
-    assert term(step).item() == 0.0  # still a copy
+@pytest.mark.parametrize(("layers", "kind"), [(3, ColorBatch), (0, GraphBatch)])
+def test_a_step_can_be_seen_node_by_node(layers, kind):
+    term = Recording()
+    losses(term, 1, layers=layers, dropout=0.0)
+    (step,) = term.steps
+    assert isinstance(step.batch, kind)
+    assert isinstance(step.nodes, GraphBatch)
+    assert len(step.nodes.features) == step.graphs.n_nodes
+    torch.testing.assert_close(step.module(step.nodes), step.logits, rtol=1e-4, atol=1e-4)
 
 
-def test_each_fit_has_a_teacher_of_its_own():
-    model = MeanTeacher(**FAST)
-    first = model.fit(GRAPHS[:40], LABELS).predict_proba(NEW)
-    assert (model.fit(GRAPHS[:40], LABELS).predict_proba(NEW) == first).all()
-
-
-# VAT
-
-
-def test_smoothness_leaves_no_gradient_behind_and_reaches_the_network():
-    term, step = one_step(VAT)
-    value = term(step)
-    assert all(gradient is None for gradient in gradients(step.module))
-    assert value > 0
-    value.backward()
-    assert any((gradient != 0).any() for gradient in gradients(step.module) if gradient is not None)
-
-
-def test_smoothness_grows_with_the_change():
-    values = []
-    for eps in (0.0, 0.3, 3.0):
-        term, step = one_step(VAT, eps=eps)
-        with seeded_torch(0):
-            values.append(term(step).item())
-    assert values[0] == pytest.approx(0, abs=1e-6)
-    assert values[0] < values[1] < values[2]
-
-
-@pytest.mark.parametrize("norm", ["graph", "rms"])
-def test_smoothness_is_the_same_by_color_and_node_by_node(norm, monkeypatch):
-    term, step = one_step(VAT, norm=norm, power_iterations=2)
-    by_node = replace(step, batch=step.nodes)
-    counts = step.batch.weights(1).counts
-    assert counts.max() > 2
-
-    def alike_for_all_nodes(shape, **_):
-        start = torch.linspace(-1, 1, shape[1]).expand(shape)
-        # Of n nodes that are alike, the mean of n random vectors: divided by √n in the search.
-        return start * counts.sqrt()[:, None] if shape[0] == len(counts) else start
-
-    monkeypatch.setattr(torch, "randn", alike_for_all_nodes)
-    assert term(step).item() == pytest.approx(term(by_node).item(), rel=1e-3)
+def test_a_view_has_changes_and_none_with_a_share_of_zero():
+    term = Recording()
+    losses(term, 1)
+    (step,) = term.steps
+    view = step.view(drop_edges, 0.5)
+    assert len(view) == len(step.rows)
+    assert 0 < len(view.neighbors) < step.graphs.n_arcs
+    assert step.view(drop_edges, 0.0) is step.batch
 
 
 # Stopped by hand
-
-
-def stop_at(epoch, wanted="training"):
-    def listener(what, done, total):
-        if what == wanted and done == epoch:
-            raise KeyboardInterrupt
-
-    return listening(listener)
 
 
 @every_method

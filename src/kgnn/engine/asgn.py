@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from kgnn.engine.augment import mask_nodes
 from kgnn.engine.frozen import frozen_statistics
 from kgnn.engine.gin import GIN
 from kgnn.engine.k_center import k_center
@@ -27,7 +26,7 @@ from kgnn.engine.loop import History, n_batches, recompute_bn_stats, train
 from kgnn.engine.multitask import MultitaskGIN, n_node_kinds, node_kinds, sample_pairs
 from kgnn.engine.network import Examples, GraphNetwork, Objective, OptimizerConfig
 from kgnn.engine.sinkhorn import assign
-from kgnn.engine.views import view_batch
+from kgnn.engine.views import mask_nodes, view_batch
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.seeds import generator, seeded_torch
 

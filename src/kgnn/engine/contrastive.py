@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from kgnn.engine.augment import AUGMENTATIONS, augment
 from kgnn.engine.augmentation_law import AugmentationLaw
 from kgnn.engine.batch import Batch, batch_of
 from kgnn.engine.frozen import frozen_statistics
@@ -26,7 +25,7 @@ from kgnn.engine.infomax import InfoMax
 from kgnn.engine.loop import n_batches, recompute_bn_stats, train
 from kgnn.engine.losses import contrastive
 from kgnn.engine.network import GraphNetwork, OptimizerConfig
-from kgnn.engine.views import view_batch
+from kgnn.engine.views import AUGMENTATIONS, augment, view_batch
 from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.seeds import generator, seeded_torch
@@ -42,7 +41,7 @@ class Contrast:
     Attributes
     ----------
     augmentations : tuple of str
-        Names from `kgnn.engine.augment.AUGMENTATIONS` to draw from.
+        Names from `kgnn.engine.views.AUGMENTATIONS` to draw from.
     law : AugmentationLaw
         Probabilities of the pairs of them; changed in place if ``adaptive``.
     share : float

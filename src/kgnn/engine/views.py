@@ -1,19 +1,36 @@
-"""Views: graphs with parts left out or hidden, as a network reads them."""
+"""Views: graphs with random changes, for methods that compare a graph with its changed copy.
+
+All graphs are changed at once; nothing here loops over graphs, nodes or edges. Self loops stay
+with their nodes, and no view adds or removes one by itself.
+
+References
+----------
+You et al., *Graph contrastive learning with augmentations*, NeurIPS 2020, Table 1.
+You et al., *Graph contrastive learning automated*, ICML 2021.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 from torch import Tensor
 
 from kgnn.engine.batch import GraphBatch, batch_of
 from kgnn.engine.node_features import NodeFeatures
-from kgnn.graphs.graph import GraphDataset, frozen
+from kgnn.engine.random_parts import choose, choose_missing_pairs, order_of_growth
+from kgnn.errors import ParameterError
+from kgnn.graphs.arcs import plain_arcs
+from kgnn.graphs.graph import GraphDataset, Ints, frozen, ranges
+from kgnn.graphs.joining import concatenate
 
 Mask = NDArray[np.bool_]
+Augmentation: TypeAlias = "Callable[[GraphDataset, float, np.random.Generator], View]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,3 +86,177 @@ def _masked(features: Tensor, view: View) -> Tensor:
     means[np.bincount(graphs.node_graphs[differs], minlength=len(graphs)) == 0] = 0
     own = torch.from_numpy(graphs.node_graphs[view.masked])
     return features.index_put((torch.tensor(view.masked),), means[own])
+
+
+def identity(graphs: GraphDataset, share: float, rng: np.random.Generator) -> View:
+    """Change nothing."""
+    return View.unmasked(graphs)
+
+
+def drop_nodes(graphs: GraphDataset, share: float, rng: np.random.Generator) -> View:
+    """Delete ``⌊share · n⌋`` nodes of each graph, uniformly, but never the last one.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import random_graphs
+    >>> graphs = random_graphs(3, n_nodes=10)
+    >>> drop_nodes(graphs, 0.2, np.random.default_rng(0)).graphs.graph_sizes
+    array([8, 8, 8])
+    """
+    dropped = choose(graphs.graph_sizes, _n_dropped(graphs, share), rng)
+    kept = np.ones(graphs.n_nodes, dtype=np.bool_)
+    kept[dropped] = False
+    return View.unmasked(graphs.with_nodes(kept))
+
+
+def subgraph(graphs: GraphDataset, share: float, rng: np.random.Generator) -> View:
+    """Keep ``⌈(1 − share) n⌉`` nodes of each graph that hang together.
+
+    From a node drawn at random, the set grows by one node of its frontier at a time, drawn
+    uniformly: a neighbor of many of the set's nodes is as likely as a neighbor of one. When a
+    component is used up, the set grows on from another node, drawn from all that are left.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.packing import pack
+    >>> cycle = pack("cycle", [10], range(10), [*range(1, 10), 0])
+    >>> subgraph(cycle, 0.2, np.random.default_rng(0)).graphs[0]  # a path
+    Graph('0': 8 nodes, 7 edges)
+    """
+    n_kept = graphs.graph_sizes - _n_dropped(graphs, share)
+    first_kept = ranges(graphs.node_offsets[:-1], n_kept)
+    kept = np.zeros(graphs.n_nodes, dtype=np.bool_)
+    kept[order_of_growth(graphs, rng)[first_kept]] = True
+    return View.unmasked(graphs.with_nodes(kept))
+
+
+def perturb_edges(graphs: GraphDataset, share: float, rng: np.random.Generator) -> View:
+    """Remove ``⌊share · m⌋`` edges of each graph and add as many others that were not there.
+
+    Removed and added edges are drawn uniformly. A graph that has fewer pairs of nodes without an
+    edge gets all of these. Labels and weights of edges are dropped, for an added edge has none.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.packing import pack
+    >>> graphs = pack("cycle", [6], range(6), [1, 2, 3, 4, 5, 0])
+    >>> perturb_edges(graphs, 0.5, np.random.default_rng(0)).graphs[0]
+    Graph('0': 6 nodes, 6 edges)
+    """
+    sources = graphs.arc_sources
+    kept = sources <= graphs.neighbors  # edges, each once, and loops
+    edges = np.flatnonzero(sources < graphs.neighbors)
+    n_edges = np.diff(np.searchsorted(edges, graphs.arc_offsets[graphs.node_offsets]))
+    n_removed = _part_of(n_edges, share)
+    kept[edges[choose(n_edges, n_removed, rng)]] = False
+    added = choose_missing_pairs(graphs, sources[edges], graphs.neighbors[edges], n_removed, rng)
+    arc_offsets, neighbors = plain_arcs(
+        np.concatenate([sources[kept], added[0]]),
+        np.concatenate([graphs.neighbors[kept], added[1]]),
+        graphs.n_nodes,
+    )
+    changed = replace(_without_edge_data(graphs), arc_offsets=arc_offsets, neighbors=neighbors)
+    return View.unmasked(changed)
+
+
+def mask_nodes(graphs: GraphDataset, share: float, rng: np.random.Generator) -> View:
+    """Hide the features of ``⌊share · n⌋`` nodes of each graph, drawn uniformly.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import random_graphs
+    >>> mask_nodes(random_graphs(3, n_nodes=10), 0.2, np.random.default_rng(0)).masked.sum()
+    np.int64(6)
+    """
+    masked = np.zeros(graphs.n_nodes, dtype=np.bool_)
+    masked[choose(graphs.graph_sizes, _part_of(graphs.graph_sizes, share), rng)] = True
+    return View(graphs, masked)
+
+
+def drop_edges(graphs: GraphDataset, probability: float, rng: np.random.Generator) -> View:
+    """Remove each edge with a probability, independently of the others.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import random_graphs
+    >>> graphs = random_graphs(100)
+    >>> view = drop_edges(graphs, 0.1, np.random.default_rng(0))
+    >>> round(view.graphs.n_arcs / graphs.n_arcs, 2)
+    0.9
+    """
+    _require_share(probability)
+    is_edge = graphs.arc_sources < graphs.neighbors
+    kept = np.ones(graphs.n_arcs, dtype=np.bool_)
+    kept[is_edge] = rng.random(np.count_nonzero(is_edge)) >= probability
+    # The draw fell on one arc of each edge: the other one follows, a loop is its own reverse.
+    kept &= _of_reverse(graphs, kept)
+    return View.unmasked(graphs.with_arcs(kept))
+
+
+AUGMENTATIONS: dict[str, Augmentation] = {
+    "node_drop": drop_nodes,
+    "subgraph": subgraph,
+    "edge_pert": perturb_edges,
+    "attr_mask": mask_nodes,
+    "identity": identity,
+}
+
+
+def augment(graphs: GraphDataset, choices: Ints, share: float, rng: np.random.Generator) -> View:
+    """Change each graph in a way of its own; labels and weights of edges are dropped.
+
+    Parameters
+    ----------
+    graphs : GraphDataset
+    choices : (n_graphs,) int
+        Positions in `AUGMENTATIONS`.
+    share : float
+        How much of each graph is changed.
+    rng : numpy.random.Generator
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import random_graphs
+    >>> graphs = random_graphs(4, n_nodes=10)
+    >>> choices = np.array([4, 0, 3, 1])  # identity, node_drop, attr_mask, subgraph
+    >>> view = augment(graphs, choices, 0.2, np.random.default_rng(0))
+    >>> view.graphs.graph_sizes, int(view.masked.sum())
+    (array([10,  8, 10,  8]), 2)
+    """
+    functions = list(AUGMENTATIONS.values())
+    bare = _without_edge_data(graphs)
+    views = [functions[way](bare[choices == way], share, rng) for way in np.unique(choices)]
+    if not views:
+        return View.unmasked(bare)
+    joined = concatenate([view.graphs for view in views])
+    masked = np.concatenate([view.masked for view in views])
+    back = np.argsort(np.argsort(choices, kind="stable"))
+    return View(joined[back], masked[ranges(joined.node_offsets[back], joined.graph_sizes[back])])
+
+
+def _require_share(share: float) -> None:
+    if not 0 <= share <= 1:
+        raise ParameterError(f"The share of a graph to change must be from 0 to 1, got {share}.")
+
+
+def _part_of(sizes: Ints, share: float) -> Ints:
+    _require_share(share)
+    # 0.29 · 100 is a little less than 29 in floating point.
+    return np.floor(share * sizes + 1e-9).astype(np.int64)
+
+
+def _n_dropped(graphs: GraphDataset, share: float) -> Ints:
+    sizes = graphs.graph_sizes
+    return np.minimum(_part_of(sizes, share), np.maximum(0, sizes - 1))
+
+
+def _of_reverse(graphs: GraphDataset, values: Mask) -> Mask:
+    """Return for each arc the value of its reverse: the matrix, transposed in linear time."""
+    shape = (graphs.n_nodes, graphs.n_nodes)
+    matrix = sparse.csr_array((values, graphs.neighbors, graphs.arc_offsets), shape=shape)
+    reverse: Mask = matrix.tocsc().data
+    return reverse
+
+
+def _without_edge_data(graphs: GraphDataset) -> GraphDataset:
+    return replace(graphs, edge_labels=None, edge_label_names=(), edge_weights=None)

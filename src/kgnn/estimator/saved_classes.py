@@ -35,7 +35,7 @@ _PARTS = {
     "kgnn.engine.kernel_network": ("KernelNetwork",),
     "kgnn.engine.joint": ("JointNetwork",),
     "kgnn.engine.loop": ("History",),
-    "kgnn.engine.semi_supervised": ("SemiSupervisedNetwork",),
+    "kgnn.methods.semi_supervised": ("SemiSupervisedNetwork",),
     "sklearn.preprocessing": ("StandardScaler",),
     "torch.nn": ("BatchNorm1d", "Dropout", "Linear", "ModuleList", "ReLU", "Sequential"),
 }

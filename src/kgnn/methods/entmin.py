@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from kgnn.engine.losses import entropy
-from kgnn.engine.semi_supervised import Step, Term
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import NonNegative, parameters
-from kgnn.methods.semi_supervised import SemiSupervisedClassifier
+from kgnn.methods.semi_supervised import SemiSupervisedClassifier, Step, Term
 
 
 @parameters
@@ -42,3 +40,19 @@ class _Entropy(Term):
 
     def __call__(self, step: Step) -> Tensor:
         return entropy(step.logits[step.n_labeled :])
+
+
+def entropy(logits: Tensor) -> Tensor:
+    """Return the mean entropy of the predictions, ``−Σ_c p_c log p_c``.
+
+    Parameters
+    ----------
+    logits : (n_graphs, n_classes)
+
+    Examples
+    --------
+    >>> entropy(torch.zeros(3, 2))  # log 2
+    tensor(0.6931)
+    """
+    log_p = logits.log_softmax(dim=1)
+    return -(log_p.exp() * log_p).sum(dim=1).mean()

@@ -12,12 +12,11 @@ from kgnn.engine.contrastive import pretrain_on_nodes
 from kgnn.engine.gin import GIN
 from kgnn.engine.infomax import InfoMax, for_both_encoders
 from kgnn.engine.network import GraphNetwork, OptimizerConfig
-from kgnn.engine.semi_supervised import Step, Term
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import GraphDataset
 from kgnn.methods.pretrained import CanPretrain, Pretrained
-from kgnn.methods.semi_supervised import SemiSupervisedClassifier
+from kgnn.methods.semi_supervised import SemiSupervisedClassifier, Step, Term
 from kgnn.seeds import seeded_torch
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kgnn.engine.augment import AUGMENTATIONS
 from kgnn.engine.augmentation_law import AugmentationLaw
 from kgnn.engine.contrastive import Contrast, pretrain
 from kgnn.engine.network import GraphNetwork
 from kgnn.engine.task import Task
+from kgnn.engine.views import AUGMENTATIONS
 from kgnn.estimator.parameters import Bounds, NonNegative, Share, parameters
 from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from kgnn.engine.augment import drop_edges
 from kgnn.engine.frozen import frozen_statistics
-from kgnn.engine.losses import consistency
-from kgnn.engine.semi_supervised import Step, Term
 from kgnn.engine.task import Task
+from kgnn.engine.views import drop_edges
 from kgnn.estimator.parameters import NonNegative, Share, parameters
-from kgnn.methods.semi_supervised import SemiSupervisedClassifier
+from kgnn.methods.semi_supervised import SemiSupervisedClassifier, Step, Term, consistency
 
 
 @parameters

@@ -1,21 +1,32 @@
-"""The family of methods that add a term of unlabeled graphs to the loss of labeled ones."""
+"""The family of methods that add a term of unlabeled graphs to the loss of labeled ones.
+
+A step takes a batch of labeled graphs and a batch of unlabeled ones through the network together,
+so that BatchNorm sees both. An epoch is a pass over the labeled graphs, as in supervised training,
+with which it shares all but the term; the unlabeled graphs, which are more, continue from epoch to
+epoch.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-from torch import nn
+import numpy as np
+from torch import Tensor, nn
 
-from kgnn.engine.loop import n_batches
-from kgnn.engine.network import GraphNetwork, OptimizerConfig
-from kgnn.engine.semi_supervised import SemiSupervisedNetwork, Term
+from kgnn.engine.batch import Batch, GraphBatch, batch_of
+from kgnn.engine.loop import batches, n_batches
+from kgnn.engine.network import Examples, Fitted, GraphNetwork, Objective, OptimizerConfig
 from kgnn.engine.task import Task
+from kgnn.engine.views import Augmentation, view_batch
 from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
-from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.methods.neural import CommitteeClassifier
+from kgnn.seeds import generator
+
+_ENOUGH = 128  # graphs for the statistics of BatchNorm
 
 
 @parameters
@@ -75,3 +86,212 @@ class SemiSupervisedClassifier(CommitteeClassifier):
         assert isinstance(self.gnn_, SemiSupervisedNetwork)
         weights = self._weights()
         self.gnn_.weight = weights[number % len(weights)]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a term gets to see of one step.
+
+    Attributes
+    ----------
+    module : nn.Module
+        In training mode.
+    rows : (n,) int64
+        Graphs of the step as rows of the pool, labeled ones first.
+    n_labeled : int
+    batch : Batch
+        These graphs.
+    logits : (n, n_classes)
+        What the module has made of them.
+    graphs : GraphDataset
+        The graphs themselves, without targets.
+    nodes : GraphBatch
+        ``batch`` with one row per node, whatever its own rows are.
+    network : SemiSupervisedNetwork
+    rng : numpy Generator
+    """
+
+    module: nn.Module
+    rows: Ints
+    n_labeled: int
+    batch: Batch
+    logits: Tensor
+    network: SemiSupervisedNetwork
+    rng: np.random.Generator
+
+    @property
+    def graphs(self) -> GraphDataset:
+        """The graphs of the step."""
+        return self.network.graphs[self.rows]
+
+    @property
+    def nodes(self) -> GraphBatch:
+        """The graphs of the step, node by node."""
+        if isinstance(self.batch, GraphBatch):
+            return self.batch
+        graphs = self.graphs
+        return batch_of(graphs, self.network.node_features(graphs))
+
+    def view(self, augmentation: Augmentation, share: float) -> Batch:
+        """Return the graphs of the step with random changes; with a share of 0, as they are."""
+        if share == 0:
+            return self.batch  # to the bit, by color or node by node
+        view = augmentation(self.graphs, share, self.rng)
+        return view_batch(view, self.network.node_features)
+
+
+class Term:
+    """What a method asks of graphs without labels: a subclass says how far it is from it.
+
+    Attributes
+    ----------
+    name : str
+        What the term is called in the history.
+    aside : tuple of str
+        Parts that reach nothing of what predicts; they have no weight that could grow.
+    """
+
+    name: str
+    aside: tuple[str, ...] = ()
+
+    def begin(self, module: nn.Module) -> None:
+        """Prepare for a new training."""
+
+    def __call__(self, step: Step) -> Tensor | dict[str, Tensor]:
+        """Return a scalar to be minimized, or the parts of it by name."""
+        raise NotImplementedError
+
+    def after_step(self, module: nn.Module) -> None:
+        """Do what follows each change of the weights."""
+
+
+class SemiSupervisedNetwork(GraphNetwork):
+    """A graph neural network with a term of unlabeled graphs in its loss.
+
+    Parameters
+    ----------
+    graphs : GraphDataset
+        Labeled and unlabeled.
+    unlabeled : array of int
+        Rows without a label.
+    term : Term
+    weight : float
+        Of the term, once it is fully in force; with 0 unlabeled graphs are left out of the steps.
+        May be changed before each `fit`.
+    ramp_up : float
+        Share of all steps over which the weight grows.
+    **options
+        See `GraphNetwork`.
+    """
+
+    def __init__(
+        self,
+        graphs: GraphDataset,
+        *args: Any,
+        unlabeled: Ints,
+        term: Term,
+        weight: float,
+        ramp_up: float,
+        **options: Any,
+    ) -> None:
+        super().__init__(graphs, *args, **options)
+        self.graphs, self.unlabeled = graphs, unlabeled
+        self.term, self.weight, self.ramp_up = term, weight, ramp_up
+        self.sample = generator(0, "statistics").permutation(unlabeled)
+
+    def _objective(
+        self, module: nn.Module, examples: Examples, fitted: Fitted, rng: np.random.Generator
+    ) -> Objective:
+        self.term.begin(module)
+        return _WithTerm(self, module, examples, rng)
+
+    def _pass_over(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
+        # As in the steps: as many unlabeled graphs as labeled ones, though not too few to tell.
+        n_more = max(len(examples.labeled), _ENOUGH) if self.weight else 0
+        every = np.concatenate([examples.labeled, self.sample[:n_more]])
+        for rows in np.array_split(every, max(1, len(every) // 256)):
+            self._on_batch(module, rows, fitted)
+
+
+class _WithTerm(Objective):
+    """Cross-entropy of labeled graphs and the term, whose weight grows."""
+
+    def __init__(
+        self,
+        network: SemiSupervisedNetwork,
+        module: nn.Module,
+        examples: Examples,
+        rng: np.random.Generator,
+    ) -> None:
+        self.network, self.module, self.examples, self.rng = network, module, examples, rng
+        self.rows, plan = examples.labeled, network.optimizer_config
+        n_steps = plan.epochs * n_batches(len(self.rows), plan.batch_size)
+        self.n_steps, self.ramp_length = 0, network.ramp_up * n_steps
+        others = network.unlabeled if len(network.unlabeled) else examples.labeled
+        self.unlabeled = endlessly(others, plan.batch_size, rng)
+
+    def __call__(self, labeled: Ints) -> dict[str, Tensor]:
+        weight = self.network.weight * ramp(self.n_steps, self.ramp_length)
+        self.n_steps += 1
+        every = np.concatenate([labeled, next(self.unlabeled)]) if self.network.weight else labeled
+        batch = self.network.pool[every]
+        logits = self.module(batch)
+        targets = self.examples.targets[labeled]
+        parts = {"labeled": nn.functional.cross_entropy(logits[: len(labeled)], targets)}
+        if self.network.weight:
+            step = Step(self.module, every, len(labeled), batch, logits, self.network, self.rng)
+            asked = self.network.term(step)
+            named = asked if isinstance(asked, dict) else {self.network.term.name: asked}
+            aside = self.network.term.aside
+            parts |= {n: part if n in aside else weight * part for n, part in named.items()}
+        return parts
+
+    def after_step(self) -> None:
+        if self.network.weight:
+            self.network.term.after_step(self.module)
+
+
+def endlessly(rows: Ints, size: int, rng: np.random.Generator) -> Iterator[Ints]:
+    """Yield batches of rows for ever, in a new order each time round.
+
+    Examples
+    --------
+    >>> parts = endlessly(np.arange(4), 2, np.random.default_rng(0))
+    >>> sorted(np.concatenate([next(parts), next(parts)]).tolist())
+    [0, 1, 2, 3]
+    """
+    while True:
+        yield from batches(rows, size, rng)
+
+
+def ramp(step: float, length: float) -> float:
+    """Return the share of a weight in force after some steps: ``exp(−5 (1 − min(t/T, 1))²)``.
+
+    A term with its full weight from the start would keep the first, random predictions in place.
+    Without a length, the whole weight applies at once.
+
+    Examples
+    --------
+    >>> [round(ramp(step, 100), 4) for step in (0, 50, 100, 1000)]
+    [0.0067, 0.2865, 1.0, 1.0]
+    """
+    share = min(step / length, 1.0) if length > 0 else 1.0
+    return math.exp(-5 * (1 - share) ** 2)
+
+
+def consistency(logits: Tensor, target_logits: Tensor) -> Tensor:
+    """Return the mean over graphs of ``(1/C) |p − p′|²``, with probabilities p and p′ of C classes.
+
+    Parameters
+    ----------
+    logits : (n_graphs, n_classes)
+    target_logits : (n_graphs, n_classes)
+        Taken as given: no gradient goes there.
+
+    Examples
+    --------
+    >>> import torch
+    >>> consistency(torch.tensor([[99.0, 0.0]]), torch.tensor([[0.0, 99.0]]))  # at most 2/C
+    tensor(1.)
+    """
+    return (logits.softmax(dim=1) - target_logits.detach().softmax(dim=1)).square().mean()

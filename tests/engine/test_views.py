@@ -11,8 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgnn.engine.augment import (
+from kgnn.engine.batch import GraphBatches
+from kgnn.engine.gin import GIN
+from kgnn.engine.node_features import NodeFeatures
+from kgnn.engine.random_parts import choose, order_of_growth
+from kgnn.engine.views import (
     AUGMENTATIONS,
+    View,
     augment,
     drop_edges,
     drop_nodes,
@@ -20,12 +25,8 @@ from kgnn.engine.augment import (
     mask_nodes,
     perturb_edges,
     subgraph,
+    view_batch,
 )
-from kgnn.engine.batch import GraphBatches
-from kgnn.engine.gin import GIN
-from kgnn.engine.node_features import NodeFeatures
-from kgnn.engine.random_parts import choose, order_of_growth
-from kgnn.engine.views import View, view_batch
 from kgnn.errors import ParameterError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.graph import GraphDataset

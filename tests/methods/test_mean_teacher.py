@@ -2,9 +2,50 @@ import pytest
 import torch
 from torch import nn
 
-from kgnn.engine.ema import Teacher
 from kgnn.engine.fast.flat import flattened
-from kgnn.engine.losses import consistency
+from kgnn.methods.mean_teacher import MeanTeacher, Teacher
+from kgnn.methods.semi_supervised import consistency
+from tests.methods.stepping import FAST, GRAPHS, LABELS, NEW, gradients, one_step
+
+
+def test_the_teacher_starts_as_a_copy_and_follows():
+    term, step = one_step(MeanTeacher)
+    student, teacher = step.module, term.teacher.module
+    start = torch.nn.utils.parameters_to_vector(teacher.parameters()).clone()
+    assert torch.equal(start, torch.nn.utils.parameters_to_vector(student.parameters()))
+    assert teacher is not student
+    with torch.no_grad():
+        for parameter in student.parameters():
+            parameter += 1
+    assert torch.equal(start, torch.nn.utils.parameters_to_vector(teacher.parameters()))
+    term.after_step(student)
+    moved = torch.nn.utils.parameters_to_vector(teacher.parameters()) - start
+    torch.testing.assert_close(moved, torch.full_like(moved, 0.5))
+
+
+def test_the_student_learns_and_the_teacher_does_not():
+    term, step = one_step(MeanTeacher)
+    step.logits.retain_grad()
+    value = term(step)
+    value.backward()
+    assert value > 0
+    assert (step.logits.grad != 0).any(dim=1).all()  # labeled graphs too
+    assert all(gradient is None for gradient in gradients(term.teacher.module))
+    assert not any(parameter.requires_grad for parameter in term.teacher.module.parameters())
+
+
+def test_the_teacher_is_quiet_where_there_is_no_noise():
+    term, step = one_step(MeanTeacher, dropout=0.0, edge_drop=0.0)
+    assert term(step).item() == 0.0  # still a copy
+
+
+def test_each_fit_has_a_teacher_of_its_own():
+    model = MeanTeacher(**FAST)
+    first = model.fit(GRAPHS[:40], LABELS).predict_proba(NEW)
+    assert (model.fit(GRAPHS[:40], LABELS).predict_proba(NEW) == first).all()
+
+
+# The teacher
 
 
 def student(seed=0):

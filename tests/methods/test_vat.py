@@ -4,18 +4,59 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.autograd import gradcheck
 
-from kgnn.engine.adversarial import adversarial_direction, local_smoothness
 from kgnn.engine.batch import GraphBatches
 from kgnn.engine.fast.quotients import ColorBatches
 from kgnn.engine.frozen import frozen_statistics, without_dropout
 from kgnn.engine.gin import GIN
-from kgnn.engine.losses import divergence
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.methods.vat import VAT, adversarial_direction, divergences, local_smoothness
+from kgnn.seeds import seeded_torch
+from tests.methods.stepping import gradients, one_step
+from tests.tensors import asking, normal
 
 GRAPH_OF_NODE = torch.tensor([0, 0, 0, 1, 2, 2, 4, 4, 4, 4])  # graph 3 has no nodes
 N_GRAPHS = 5
+
+
+def test_smoothness_leaves_no_gradient_behind_and_reaches_the_network():
+    term, step = one_step(VAT)
+    value = term(step)
+    assert all(gradient is None for gradient in gradients(step.module))
+    assert value > 0
+    value.backward()
+    assert any((gradient != 0).any() for gradient in gradients(step.module) if gradient is not None)
+
+
+def test_smoothness_grows_with_the_change():
+    values = []
+    for eps in (0.0, 0.3, 3.0):
+        term, step = one_step(VAT, eps=eps)
+        with seeded_torch(0):
+            values.append(term(step).item())
+    assert values[0] == pytest.approx(0, abs=1e-6)
+    assert values[0] < values[1] < values[2]
+
+
+@pytest.mark.parametrize("norm", ["graph", "rms"])
+def test_smoothness_is_the_same_by_color_and_node_by_node(norm, monkeypatch):
+    term, step = one_step(VAT, norm=norm, power_iterations=2)
+    by_node = replace(step, batch=step.nodes)
+    counts = step.batch.weights(1).counts
+    assert counts.max() > 2
+
+    def alike_for_all_nodes(shape, **_):
+        start = torch.linspace(-1, 1, shape[1]).expand(shape)
+        # Of n nodes that are alike, the mean of n random vectors: divided by √n in the search.
+        return start * counts.sqrt()[:, None] if shape[0] == len(counts) else start
+
+    monkeypatch.setattr(torch, "randn", alike_for_all_nodes)
+    assert term(step).item() == pytest.approx(term(by_node).item(), rel=1e-3)
+
+
+# The direction
 
 
 def seeded(seed=0):
@@ -187,7 +228,7 @@ def test_a_pass_is_clean_one_per_iteration_probes_and_one_is_perturbed():
     assert (changes[0] == 0).all()
     for probe in changes[1:3]:
         torch.testing.assert_close(lengths(probe)[0].item(), 0.1, atol=1e-6, rtol=0)
-    torch.testing.assert_close(loss, divergence(network(0.0), network(changes[-1])))
+    torch.testing.assert_close(loss, divergences(network(0.0), network(changes[-1])).mean())
     known, changes = recorded(network, xi=0.1, power_iterations=2, clean_logits=network(0.0))
     assert len(changes) == 3
     torch.testing.assert_close(known, loss)
@@ -233,7 +274,7 @@ def test_the_gradient_is_that_of_the_divergence_at_a_fixed_change():
     network = SmallNetwork()
     loss, changes = recorded(network)
     found = torch.autograd.grad(loss, list(network.parameters()))
-    fixed = divergence(network(0.0), network(changes[-1]))
+    fixed = divergences(network(0.0), network(changes[-1])).mean()
     for one, other in zip(
         found, torch.autograd.grad(fixed, list(network.parameters())), strict=True
     ):
@@ -360,3 +401,39 @@ def test_rows_that_stand_for_several_nodes_count_as_often(norm):
     expected = [0.5, 0.5] if norm == "graph" else [0.5 * 4**0.5, 0.5 * 7**0.5]
     found = lengths(stretched[-1][node_row], graph_of_row[node_row], 2)
     assert found.tolist() == pytest.approx(expected, abs=1e-5)
+
+
+# The divergence
+
+
+def test_divergence_is_clean_against_other():
+    clean, other = normal(5, 3), normal(5, 3, seed=1)
+    p, q = clean.softmax(1), other.softmax(1)
+    expected = (p * (p / q).log()).sum(1)
+    torch.testing.assert_close(divergences(clean, other), expected)
+    assert not torch.allclose(divergences(clean, other), divergences(other, clean))
+
+
+def test_divergence_is_not_negative_and_zero_for_equal():
+    clean = normal(50, 4)
+    assert divergences(clean, clean + 3).mean().item() == pytest.approx(0, abs=1e-15)
+    assert (divergences(clean, clean + normal(50, 4, scale=1e-4, seed=1)) >= 0).all()
+
+
+def test_divergence_is_finite_for_huge_logits():
+    clean, other = torch.tensor([[1e4, -1e4]]), torch.tensor([[-1e4, 1e4]], requires_grad=True)
+    value = divergences(clean, other).sum()
+    value.backward()
+    assert value.item() == pytest.approx(2e4)
+    assert other.grad.isfinite().all()
+
+
+def test_divergence_moves_the_other_and_not_the_clean():
+    clean, other = asking(4, 3), asking(4, 3, seed=1)
+    divergences(clean, other).sum().backward()
+    assert (other.grad != 0).any()
+    assert clean.grad is None
+
+
+def test_gradients_pass_a_finite_difference_check():
+    assert gradcheck(lambda z: divergences(normal(2, 3, seed=1), z), asking(2, 3, seed=2))
