@@ -14,11 +14,11 @@ from kgnn.benchmark.record import Record
 from kgnn.benchmark.store import Store
 from kgnn.files import write_text
 from kgnn.reports.choices_table import choices_tables
-from kgnn.reports.method_figures import cost_figure
-from kgnn.reports.page import build_page
-from kgnn.reports.png import png
+from kgnn.reports.figures import cost_figure
 from kgnn.reports.results import Results
-from kgnn.reports.summary_markdown import readme_markdown, summary_markdown
+from kgnn.reports.results_page import build_page
+from kgnn.reports.summary import readme_markdown, summary_markdown
+from kgnn.reports.svg import png
 
 ROOT = Path(__file__).parents[1]
 _BEGIN, _END = "<!-- made by docs/make_results.py -->", "<!-- until here -->"

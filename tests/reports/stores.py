@@ -10,6 +10,7 @@ import numpy as np
 
 from kgnn.benchmark.cell import Cell
 from kgnn.benchmark.record import Record
+from kgnn.estimator.registry import entries
 from kgnn.graphs.datasets.catalog import find, is_known
 
 # Method, dataset and seed to an accuracy in percent.
@@ -47,6 +48,7 @@ def records(
                 protocol=protocol,
                 labels=labels,
                 seed=seed,
+                revision=entries()[method].revision if method in entries() else 1,
             ),
             accuracy,
         )

@@ -69,25 +69,6 @@ def test_a_setting_that_changes_nothing_somewhere_is_not_averaged_there():
     (_, first, second, mean), (*_, nothing) = found.rows
     assert (first.text, second.text) == ("same", "+2.0 ± 0.0")
     assert (mean.text, mean.aside, nothing.text) == ("+2.0 ± 0.0", "1 dataset", "same")
-    assert "the setting is what the defaults come to" in found.notes[1]
-
-
-def test_single_changes_come_first_and_many_are_counted():
-    several = [
-        made([0] * 5),
-        made([0] * 5, width=8, hops=1, rounds=0, growth=0.5),
-        made([0] * 5, hops=10),
-        made([0] * 5, hops=9),
-        made([0] * 5, normalize=None),
-        made([0] * 5, coarse=()),
-    ]
-    assert [row[0].text for row in table(*several).rows] == [
-        "coarse=()",
-        "hops=9",
-        "hops=10",
-        "normalize=None",
-        "growth=0.5, hops=1 and 2 more",
-    ]
 
 
 def test_without_defaults_to_compare_with_accuracies_are_told():
@@ -103,10 +84,6 @@ def test_without_defaults_to_compare_with_accuracies_are_told():
     assert (a.mark, b.mean, b.parameters) == ("", 70.5, {"iterations": [10]})
 
 
-def test_defaults_alone_are_no_other_settings():
-    assert tables(made([0] * 5)) == []
-
-
 def test_differences_and_accuracies_are_not_in_one_table():
     several = [
         made([0] * 3, [0, 1, 2], method="wl"),
@@ -118,15 +95,6 @@ def test_differences_and_accuracies_are_not_in_one_table():
     assert (alone.title, alone.headings[1:]) == ("WL with other settings: accuracy", ("DD",))
     assert "minus" in against.notes[0]
     assert "minus" not in alone.notes[0]
-
-
-def test_rows_that_would_read_alike_are_written_in_full():
-    several = [made([0], [0], a=1, b=2, c=3), made([0], [0], a=1, b=2, c=4), made([0], [0], d=1)]
-    assert [row[0].text for row in table(*several).rows] == [
-        "d=1",
-        "a=1, b=2, c=3",
-        "a=1, b=2, c=4",
-    ]
 
 
 def test_every_run_is_in_some_table():
@@ -152,8 +120,3 @@ def test_every_run_is_in_some_table():
         }
         for g in results.groups:
             assert (g.method, g.dataset, g.protocol, g.labels, *g.parameters.items()) in shown
-
-
-def test_one_split_has_no_error():
-    ((_, cell),) = table(made([0], [0]), made([1.5], [0], hops=1)).rows
-    assert (cell.text, cell.aside, cell.mark) == ("+1.5", "1 split", "")

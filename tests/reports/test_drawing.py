@@ -1,7 +1,113 @@
 import re
+import time
 import xml.etree.ElementTree as ET
 
-from kgnn.reports.drawing import draw
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist, squareform
+
+from kgnn.reports.drawing import draw, lay_out
+
+
+def ring(n, start=0):
+    return [(start + i, start + (i + 1) % n) for i in range(n)]
+
+
+def tree(n, hub=0.3):
+    """A discussion: many reply to the first, some to each other."""
+    random = np.random.default_rng(0)
+    return [(0 if random.random() < hub else int(random.integers(i)), i) for i in range(1, n)]
+
+
+def clique(n):
+    return [(i, j) for j in range(n) for i in range(j)]
+
+
+_GRAPHS = {
+    "ring": (12, ring(12)),
+    "two rings": (18, [(0, 1), *ring(6, 2), *ring(10, 8)]),
+    "star": (150, [(0, i) for i in range(1, 150)]),
+    "double star": (80, [(i % 2, i) for i in range(2, 80)] + [(0, 1)]),
+    "tree": (300, tree(300)),
+    "deep tree": (200, tree(200, hub=0.0)),
+    "path": (40, [(i, i + 1) for i in range(39)]),
+    "clique": (30, clique(30)),
+    "bipartite": (20, [(i, 10 + j) for i in range(10) for j in range(10)]),
+    "naphthalene": (10, [*ring(6), (0, 6), (6, 7), (7, 8), (8, 9), (9, 5)]),
+    "comb": (36, [*((i, i + 1) for i in range(11)), *((i % 12, i) for i in range(12, 36))]),
+    "edgeless": (9, []),
+    "one node": (1, []),
+    "two nodes": (2, [(0, 1)]),
+    "loops and repetitions": (4, [(0, 0), (0, 1), (1, 0), (1, 2), (2, 2)]),
+}
+
+
+@pytest.mark.parametrize("name", _GRAPHS)
+def test_all_nodes_have_places_of_their_own(name):
+    n, edges = _GRAPHS[name]
+    places = lay_out(n, edges)
+    assert places.shape == (n, 2)
+    assert np.isfinite(places).all()
+    if n > 1:
+        assert pdist(places).min() > 0.03  # an edge is about 1 long
+
+
+def test_nodes_of_graphs_that_are_too_large_for_all_pairs_do_not_coincide():
+    assert pdist(lay_out(2500, tree(2500, hub=0.0))).min() > 1e-6
+
+
+@pytest.mark.parametrize("name", ["ring", "tree", "deep tree", "path", "naphthalene", "two rings"])
+def test_adjacent_nodes_are_nearer_than_others(name):
+    n, edges = _GRAPHS[name]
+    apart = squareform(pdist(lay_out(n, edges)))
+    assert np.mean([apart[u, v] for u, v in edges]) < 0.6 * apart[np.triu_indices(n, 1)].mean()
+
+
+def test_a_ring_is_a_circle():
+    places = lay_out(30, ring(30))
+    radii = np.hypot(*(places - places.mean(axis=0)).T)
+    assert radii.std() < 0.02 * radii.mean()
+    sides = np.hypot(*(places - np.roll(places, 1, axis=0)).T)
+    assert sides.std() < 0.02 * sides.mean()
+
+
+def test_a_path_does_not_cross_itself():
+    places = lay_out(20, [(i, i + 1) for i in range(19)])
+    along = np.argsort(places[:, 0])
+    assert along.tolist() in (list(range(20)), list(range(20))[::-1])
+
+
+def test_leaves_of_a_star_surround_its_middle():
+    places = lay_out(41, [(0, i) for i in range(1, 41)])
+    around = places[1:] - places[0]
+    turns = np.sort(np.arctan2(around[:, 1], around[:, 0]))
+    assert np.diff(turns).max() < 3 * 2 * np.pi / 40
+
+
+def test_components_do_not_overlap():
+    places = lay_out(18, _GRAPHS["two rings"][1])
+    boxes = [(p.min(axis=0), p.max(axis=0)) for p in (places[:2], places[2:8], places[8:])]
+    for i, (low, high) in enumerate(boxes):
+        for other_low, other_high in boxes[:i]:
+            assert (high < other_low).any() or (other_high < low).any()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 25), st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24)), max_size=60))
+def test_any_graph_can_be_laid_out(n, edges):
+    places = lay_out(n, [(u % n, v % n) for u, v in edges])
+    assert np.isfinite(places).all()
+    assert n == 1 or pdist(places).min() > 1e-3
+
+
+def test_large_graphs_take_no_longer_than_a_reader_waits():
+    start = time.process_time()
+    lay_out(400, tree(400))
+    lay_out(5000, tree(5000))
+    assert time.process_time() - start < 6  # a fraction of a second each on an idle machine
+
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -18,14 +124,6 @@ def test_everything_is_inside_the_drawing():
         radius = float(circle.get("r"))
         assert radius <= float(circle.get("cx")) <= 200 - radius
         assert radius <= float(circle.get("cy")) <= 120 - radius
-
-
-def test_marked_nodes_and_the_edges_between_them_are_stressed():
-    root = ET.fromstring(draw(4, [(0, 1), (1, 2), (2, 3)], marked={1, 2}))
-    stressed = [c for c in root.findall(f"{_SVG}circle") if "stressed" in c.get("class")]
-    assert len(stressed) == 2
-    [path] = [p for p in root.findall(f"{_SVG}path") if "stressed-edge" in p.get("class")]
-    assert path.get("d").count("M") == 1
 
 
 def test_names_and_styles_of_nodes_are_drawn_and_escaped():

@@ -5,15 +5,19 @@ from dataclasses import replace
 import pytest
 
 from kgnn.reports.comparison import rank_methods
-from kgnn.reports.curve_figures import label_ratio_figure, parameter_figure, rounds_figure
-from kgnn.reports.families import style_of
-from kgnn.reports.figures import all_figures
-from kgnn.reports.method_figures import cost_figure, covered, rank_figure
-from kgnn.reports.palette import MUTED
+from kgnn.reports.figures import (
+    all_figures,
+    cost_figure,
+    covered,
+    label_ratio_figure,
+    parameter_figure,
+    rank_figure,
+    rounds_figure,
+    trust_figure,
+)
 from kgnn.reports.paper import method_title
 from kgnn.reports.report_tables import main_methods, table_datasets
 from kgnn.reports.results import Results
-from kgnn.reports.trust_figure import trust_figure
 from tests.reports.stores import TABLE_2, TABLE_3, records
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -41,16 +45,6 @@ def test_label_ratios_have_a_panel_for_each_dataset_and_a_mark_for_each_group():
     assert "5 %" in figure.panels["DD"]
 
 
-def test_groups_with_other_parameters_are_lines_of_their_own():
-    there = [r for x in (0.05, 0.1) for r in records(["kgnn"], ["DD"], [0], labels=x)]
-    for x in (0.05, 0.1):
-        there += records(["kgnn"], ["DD"], [0], labels=x, parameters={"hops": 1})
-    panel = label_ratio_figure(Results(there)).panels["DD"]
-    assert marks(panel) == 4
-    assert panel.count('class="line"') == 2
-    assert "KGNN (hops=1)" in panel
-
-
 def lines(panel):
     """Style and name of each line of a chart."""
     return {
@@ -58,27 +52,6 @@ def lines(panel):
         for group in ET.fromstring(panel).iter(f"{_SVG}g")
         if group.get("class").startswith("series") and group.find(f"{_SVG}text") is not None
     }
-
-
-def test_in_a_crowd_each_panel_has_kgnn_and_few_others_that_look_different():
-    there = [r for x in (0.05, 0.1) for r in records(TABLE_2, ["DD"], [0, 1], labels=x)]
-    there += [r for x in (0.05, 0.1) for r in records(["kgnn", "wl"], ["COLLAB"], [0, 1], labels=x)]
-    figure = label_ratio_figure(Results(there))
-    assert list(figure.panels) == ["DD-1", "DD-2", "DD-3", "DD-4", "COLLAB"]
-    drawn = {name: lines(panel) for name, panel in figure.panels.items()}
-    for own in drawn.values():
-        assert len({style for style, _ in own}) == len(own) <= 5
-        assert MUTED not in {style for style, _ in own}
-        assert ("s0", "KGNN") in own
-    of_dd = set.union(*(own for name, own in drawn.items() if name != "COLLAB"))
-    assert len(of_dd) == len(TABLE_2)
-    assert drawn["COLLAB"] <= of_dd
-    scales = {
-        tuple(re.findall(r'class="tick"[^>]*>([\d.]+)<', figure.panels[f"DD-{k}"])[:3])
-        for k in (1, 2, 3, 4)
-    }
-    assert len(scales) == 1
-    assert all('class="whisker"' in panel for panel in figure.panels.values())
 
 
 def harder(method, dataset, seed):
@@ -175,13 +148,6 @@ def test_ranks_are_those_of_the_tables_where_a_method_misses_a_dataset():
     )
 
 
-def test_marks_of_ranks_are_those_of_the_families():
-    results = Results(records(["kgnn", "wl", "joao", "sp"], ["DD", "PROTEINS"], [0]))
-    ranks, cost = rank_figure(results).panels["Methods"], cost_figure(results).panels["cost"]
-    for method in ("kgnn", "wl", "joao"):
-        assert (style_of(method), method_title(method)) in lines(ranks) & lines(cost)
-
-
 def test_cost_is_compared_on_common_splits_and_the_caption_names_who_is_left_out():
     there = records(["kgnn"], ["DD", "PROTEINS"], range(5), accuracy=harder)
     there += records(["wl"], ["DD"], range(3), accuracy=harder)
@@ -203,12 +169,6 @@ def test_what_a_run_was_spared_is_part_of_its_cost():
             each.result["cpu_seconds"], each.result["seconds_saved"] = 1.0, 9.0
     panel = cost_figure(Results(there)).panels["cost"]
     assert panel.count("% in 10 s") == 2
-
-
-def test_a_run_that_took_no_time_has_a_place():
-    there = records(["kgnn", "wl"], ["DD"], [0])
-    there[0].result["cpu_seconds"] = 0.0
-    assert marks(cost_figure(Results(there)).panels["cost"]) == 2
 
 
 def test_promises_are_drawn_for_each_method_that_made_them():

@@ -1,8 +1,6 @@
 import json
 
-import pytest
-
-from kgnn.reports.markup import Markup, element, escaped, number, script_json
+from kgnn.reports.markup import Markup, element, escaped, script_json
 
 _EVIL = "</script><script>alert(1)</script>\"'&\u2028"
 
@@ -18,18 +16,7 @@ def test_markup_is_not_escaped_twice():
     assert escaped(Markup("&amp;")) == "&amp;"
 
 
-def test_none_and_false_are_left_out_and_true_stands_alone():
-    assert element("p", None, hidden=True, open=False, id=None) == "<p hidden></p>"
-
-
 def test_json_in_a_script_reads_back_and_cannot_end_the_script():
     text = script_json({_EVIL: [_EVIL]})
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {_EVIL: [_EVIL]}
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(1.0, "1"), (-0.04, "0"), (99.96, "100"), (2e5, "200000")]
-)
-def test_coordinates_are_short(value, text):
-    assert number(value) == text

@@ -75,14 +75,6 @@ def test_every_molecule_is_drawn_with_its_letters_on_the_right_atoms(smiles):
 
 
 @pytest.mark.parametrize("smiles", _MOLECULES)
-def test_neighbors_are_a_bond_apart(smiles):
-    graph = _sketch(smiles)
-    places = _places(draw_molecule(graph, ["silent"] * len(graph.nodes)))
-    bonds = [math.dist(places[u], places[v]) for u, v in graph.edges]
-    assert not bonds or max(bonds) < 2.2 * min(bonds)  # rings that are seen from the side
-
-
-@pytest.mark.parametrize("smiles", _MOLECULES)
 def test_every_bond_is_drawn_between_its_atoms(smiles):
     graph = _sketch(smiles)
     drawn = draw_molecule(graph, ["silent"] * len(graph.nodes))
@@ -126,25 +118,10 @@ def test_aromatic_bonds_are_dashed_and_others_are_not():
     assert 'class="bond dashed"' not in draw_molecule(_sketch("C1=CCCCC1"))
 
 
-def test_a_double_bond_has_two_lines_and_a_triple_bond_three():
-    counts = [draw_molecule(_sketch(smiles)).count("M ") for smiles in ("OO", "O=O", "N#N")]
-    assert counts == [1, 2, 3]
-
-
-def test_atoms_beside_double_bonds_are_drawn_at_an_angle():
-    (ax, ay), (bx, by), (cx, cy) = _places(draw_molecule(_sketch("C=CC"), ["silent"] * 3))
-    assert abs((bx - ax) * (cy - by) - (by - ay) * (cx - bx)) > 100
-
-
 def test_nothing_is_said_that_the_graph_does_not_know():
     acid, ion = _sketch("CC(=O)O"), _sketch("CC(=O)[O-]")
     assert draw_molecule(acid) == draw_molecule(ion)
     assert sorted(_letters(draw_molecule(acid)).values()) == ["O", "O"]
-
-
-def test_no_room_is_kept_for_hydrogens():
-    [oxygen] = _places(draw_molecule(_sketch("O"), ["silent"], width=220, height=180))
-    assert math.dist(oxygen, (110, 90)) < 1
 
 
 def test_a_drawing_has_nothing_but_shapes_of_its_own():
@@ -170,11 +147,6 @@ def test_large_molecules_keep_the_shape_of_the_drawing_and_stay_within():
     assert width > 400
     assert width / height == pytest.approx(2, rel=0.01)
     assert all(10 < x < width - 10 and 10 < y < height - 10 for x, y in _places(drawn))
-
-
-def test_drawings_are_the_same_every_time():
-    graph = _sketch(_MOLECULES[15])
-    assert draw_molecule(graph) == draw_molecule(graph)
 
 
 def _chain(labels, bonds):
@@ -247,14 +219,6 @@ def test_the_page_of_a_saved_model_shows_molecules(explanation):
     assert all('class="bond"' in drawn and '<circle class="node' not in drawn for drawn in drawings)
     assert page.count(MOLECULE_NOTE) == 1
     assert not re.search(r"<script|src=|href=.[^#]|url\(|@import|style=", page)
-
-
-def test_the_page_marks_the_atom_that_speaks_most(explanation):
-    evidence = explanation.evidence.nodes
-    assert evidence[0] == max(evidence)  # oxygen
-    drawn = re.findall(r"<svg.*?</svg>", explanation_page(explanation))[1]
-    [place] = [at for at, name in _letters(drawn).items() if name == "O"]
-    assert math.dist(place, _places(drawn, "for-4")[0]) < 8
 
 
 def test_without_rdkit_the_page_has_its_usual_drawings(monkeypatch, explanation):

@@ -4,8 +4,11 @@ import pytest
 from scipy.stats import t
 
 from kgnn.reports.paper import dataset_title
+from kgnn.reports.provenance import what_is_missing
 from kgnn.reports.results import Results
-from tests.reports.stores import record, records, unfinished
+from kgnn.reports.results_page import build_page
+from kgnn.reports.summary import readme_markdown, summary_markdown
+from tests.reports.stores import records, unfinished
 
 
 def test_what_was_run_on_the_same_terms_is_one_group():
@@ -61,27 +64,6 @@ def test_what_is_not_done_is_kept_apart():
     assert results.find("wl", "DD").seeds == [1]
 
 
-def test_an_older_revision_is_left_out_where_there_is_a_newer():
-    old = records(["wl", "kgnn"], ["DD"], [0])
-    cell = replace(old[0].cell, revision=2, seed=5)
-    results = Results([*old, record(cell)])
-    assert results.find("wl", "DD").seeds == [5]
-    assert results.find("kgnn", "DD").seeds == [0]
-
-
-def test_a_failure_of_a_newer_revision_does_not_hide_the_results():
-    old = records(["wl"], ["DD"], [0, 1])
-    cell = replace(old[0].cell, revision=9)
-    failed = replace(old[0], cell=cell, outcome="failed", reason="?", result={})
-    results = Results([*old, failed])
-    assert results.find("wl", "DD").seeds == [0, 1]
-    assert [r.cell.revision for r in results.unfinished] == [9]
-    assert not results.outdated
-    newer = Results([*old, failed, record(replace(cell, seed=5))])
-    assert newer.find("wl", "DD").seeds == [5]
-    assert newer.outdated == {"wl": 2}
-
-
 def test_what_others_had_counted_is_part_of_the_cost():
     made = records(["wl"], ["DD"], range(3))
     made[0].result.update(cpu_seconds=2.0, seconds_saved=3.5)
@@ -117,3 +99,41 @@ def test_two_files_of_one_name_are_told_apart():
     titles = [dataset_title(name) for name in results.datasets]
     assert titles == ["mine.jsonl", "mine.jsonl (abcdef)"]
     assert dataset_title(results.unfinished[0].cell.dataset) == titles[1]
+
+
+def of_revision(made, revision):
+    return [replace(r, cell=replace(r.cell, revision=revision)) for r in made]
+
+
+def test_revisions_are_never_mixed_and_what_is_left_out_is_counted():
+    older = of_revision(records(["wl"], ["DD", "PROTEINS"], [0, 1, 2]), 7)
+    newer = of_revision(records(["wl"], ["DD"], [0]), 8)
+    results = Results([*older, *newer])
+    assert [(g.dataset, g.seeds) for g in results.groups] == [("DD", [0])]
+    assert {r.cell.revision for r in results.records} == {8}
+    assert results.outdated == {("wl", 7): 6}
+    assert "WL: 6 runs of revision 7 left out, as there are runs of revision 8." in what_is_missing(
+        results
+    )
+
+
+def test_results_of_an_older_revision_than_the_code_are_labeled(monkeypatch):
+    monkeypatch.setattr("kgnn.reports.results.code_revision", lambda method: 3)
+    monkeypatch.setattr("kgnn.reports.provenance.code_revision", lambda method: 3)
+    older = of_revision(records(["kgnn", "wl"], ["DD", "PROTEINS"], [0, 1, 2]), 2)
+    newer = of_revision(records(["wl"], ["DD", "PROTEINS"], [0, 1, 2]), 3)
+    results = Results([*older, *newer])
+    assert results.title("kgnn") == "KGNN revision 2"
+    assert results.title("wl") == "WL"
+    assert any("the code is at revision 3" in line for line in what_is_missing(results))
+    for shown in (summary_markdown(results), readme_markdown(results), build_page(older)):
+        assert "KGNN revision 2" in shown
+
+
+def test_a_failure_of_a_newer_revision_does_not_hide_the_results():
+    older = of_revision(records(["wl"], ["DD"], [0]), 1)
+    failed = [replace(r, outcome="failed", result={}, reason="x") for r in of_revision(older, 2)]
+    results = Results([*older, *failed])
+    assert len(results.groups) == 1
+    assert len(results.unfinished) == 1
+    assert not results.outdated

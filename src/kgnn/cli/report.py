@@ -86,12 +86,12 @@ def _worth(record: Record) -> tuple[int, str]:
 
 
 def _text(form: str, records: list[Record], title: str | None) -> str:
-    from kgnn.reports.latex import latex_document
-    from kgnn.reports.page import TITLE, build_page
     from kgnn.reports.records_csv import records_csv
     from kgnn.reports.report_tables import report_tables
     from kgnn.reports.results import Results
-    from kgnn.reports.summary_markdown import summary_markdown
+    from kgnn.reports.results_page import TITLE, build_page
+    from kgnn.reports.summary import summary_markdown
+    from kgnn.reports.table import latex_document
 
     if form == "html":
         return build_page(records, title or TITLE)
@@ -115,10 +115,11 @@ def _write_text(text: str, path: Path) -> str:
 def _write_figures(records: list[Record], folder: Path) -> str:
     from kgnn.reports.case_study import case_figure
     from kgnn.reports.figures import all_figures
-    from kgnn.reports.png import write_pngs
     from kgnn.reports.results import Results
+    from kgnn.reports.svg import write_pngs
 
-    figures = [*all_figures(Results(records)), case_figure(records)]
+    results = Results(records)
+    figures = [*all_figures(results), case_figure(results)]
     written = write_pngs(figures, folder)
     if not written:
         raise _nothing("figures")

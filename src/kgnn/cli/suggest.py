@@ -267,7 +267,7 @@ def _curves_table(done: Labeling, method: str) -> Table:
 def _as_chart(done: Labeling, method: str) -> str:
     from kgnn.evaluation.labeling import RANDOM, SUGGESTED
     from kgnn.reports.line_chart import Point, Series, line_chart
-    from kgnn.reports.png import standalone
+    from kgnn.reports.svg import standalone
 
     def series(choice: str, style: str) -> Series:
         columns = (done.labels, done.mean(choice).tolist(), done.error(choice).tolist())

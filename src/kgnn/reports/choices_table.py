@@ -12,9 +12,9 @@ from typing import Any
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.reports.comparison import ASSUMPTION, Comparison, compare_groups
 from kgnn.reports.numbers import counted, mean_with_std, signed
-from kgnn.reports.paper import dataset_title, method_title
+from kgnn.reports.paper import dataset_title
 from kgnn.reports.results import Group, Results
-from kgnn.reports.table_data import Table, TableCell
+from kgnn.reports.table import Table, TableCell
 
 _NAMED = 2  # parameters; of more changes at once, the others are counted
 _DIFFERENCES = (
@@ -23,8 +23,8 @@ _DIFFERENCES = (
     "▲ and ▼ mark what is significantly better or worse (paired t-test with the same correction, "
     f"Holm over the rows). {ASSUMPTION}"
 )
-_SAME = "Where it is the same, the answers were: the setting is what the defaults come to there."
-_MEAN = "Last, the mean over the datasets that a setting was run on and changed something."
+_SAME = "Where it says same, the answers were the same as with the defaults."
+_MEAN = "Last, the mean over the datasets on which a setting was run and changed something."
 _SEEDS = (
     "Accuracy of {name} with these settings minus that with its defaults and the same seeds on "
     "one split, in percentage points, ± the standard error of the mean."
@@ -53,12 +53,12 @@ def choices_tables(results: Results) -> list[Table]:
     return tables
 
 
-def told_terms(protocol: str, labels: float) -> str:
-    """Say in a title on which terms was run, where these are not the usual ones.
+def terms_in_words(protocol: str, labels: float) -> str:
+    """Name the terms of runs in a title, where they are not the usual ones.
 
     Examples
     --------
-    >>> told_terms("fair", 0.1), told_terms("paper", 0.025)
+    >>> terms_in_words("fair", 0.1), terms_in_words("paper", 0.025)
     ('', " on the split of the paper's code, 2.5 % labeled (12.5 % of TRAIN-L)")
     """
     split = " on the split of the paper's code" if protocol == "paper" else ""
@@ -78,9 +78,9 @@ def _tables(results: Results, groups: Sequence[Group]) -> list[Table]:
             column[_key(group.parameters)] = (
                 _difference(group, compared) if compared else _accuracy(group)
             )
-    name, is_paper = method_title(groups[0].method), groups[0].protocol == "paper"
+    name, is_paper = groups[0].title, groups[0].protocol == "paper"
     over = "seeds" if is_paper else "splits"
-    title = f"{name} with other settings{told_terms(groups[0].protocol, groups[0].labels)}"
+    title = f"{name} with other settings{terms_in_words(groups[0].protocol, groups[0].labels)}"
     differences = (_SEEDS if is_paper else _DIFFERENCES).format(name=name)
     accuracies = _ACCURACIES.format(name=name, over=over)
     found = []
@@ -135,7 +135,7 @@ def _with_means(table: Table) -> Table:
 
 
 def _mean(cells: Sequence[TableCell]) -> TableCell:
-    """Average differences over datasets, whose errors have nothing to do with each other."""
+    """Average differences over datasets, whose errors are independent."""
     compared = [c.comparison for c in cells if c.comparison and not c.comparison.is_same]
     if not compared:
         return TableCell("same")

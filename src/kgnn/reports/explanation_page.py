@@ -17,13 +17,11 @@ from kgnn.estimator.explanation import (
     promised,
     signed,
 )
-from kgnn.reports.document import Part, document
-from kgnn.reports.drawing import draw
-from kgnn.reports.frame import drawing, text
-from kgnn.reports.html_tables import scrolling
-from kgnn.reports.markup import Markup, element, joined
+from kgnn.reports.axes import drawing, text
+from kgnn.reports.drawing import draw, node_notes
+from kgnn.reports.markup import Markup, Part, document, element, joined, scrolling
 from kgnn.reports.molecule import MOLECULE_NOTE, draw_molecule
-from kgnn.reports.node_notes import node_notes
+from kgnn.reports.paper import network_style, network_title
 
 
 class _Size(TypedDict):
@@ -39,21 +37,14 @@ _PER_NAME = 8.0  # width of a drawing for each node, so that names fit into node
 _LONGEST_NAME = 2  # letters that fit into a node
 _MOST_NUMBERED = 150  # nodes of a graph in which numbers beside nodes can be read
 _NAMED = 8  # nodes of a substructure, of more the others are counted
-_WHO = {
-    PREDICTION: ("model", "s6"),
-    "gnn": ("p (GNN)", "s1"),
-    "memory": ("q (memory)", "s4"),
-}
-_SHORT = {"gnn": "p", "memory": "q"}
 _METHOD = (
-    "Evidence is measured, not estimated: nodes and their edges are removed, the model is asked "
-    "again, and the evidence is by how much the log-odds of the predicted class fall. +1 means "
-    "that the odds are 2.7 times as high with these nodes as without; beyond ±20 nothing is told "
-    "apart, since probabilities so near 0 or 1 are no longer exact. A substructure is all nodes "
-    "that have the same surroundings up to a distance, written as a node's label with its "
-    "neighbors in parentheses; all of its nodes are removed together. Sets of more than half of "
-    "the nodes are not tried. What a graph lacks cannot be marked: a class that is known by "
-    "something missing shows little evidence."
+    "Evidence is measured: nodes and their edges are removed, the model predicts again, and the "
+    "evidence is the drop of the log-odds of the predicted class. +1 means that the odds are 2.7 "
+    "times as high with these nodes as without. Values beyond ±20 are cut, since probabilities so "
+    "near 0 or 1 are not exact. A substructure is all nodes that have the same neighborhood up to "
+    "a distance, written as a node's label with its neighbors in parentheses; all of its nodes "
+    "are removed together. Sets of more than half of the nodes are not tried. Evidence cannot "
+    "show what a graph lacks: a class that is recognized by something missing has little of it."
 )
 
 
@@ -104,7 +95,7 @@ def _bars(explanation: Explanation) -> Markup:
     own = explanation.proba[PREDICTION]
     order = sorted(range(len(own)), key=lambda c: -own[c])
     kept = sorted(order[:_MOST_CLASSES])
-    who = [key for key in _WHO if key in explanation.proba]
+    who = list(explanation.proba)
     row = 14.0 * len(who) + 10
     marks = []
     for place, c in enumerate(kept):
@@ -121,7 +112,9 @@ def _bars(explanation: Explanation) -> Markup:
 
 
 def _bar(explanation: Explanation, key: str, column: int, top: float) -> Markup:
-    value, (title, kind) = explanation.proba[key][column], _WHO[key]
+    value = explanation.proba[key][column]
+    is_whole = key == PREDICTION
+    title, kind = ("model", "s6") if is_whole else (network_title(key), network_style(key))
     width = max(0.8, _FULL * value)
     note = element("title", f"{title}: {value:.1%}")
     bar = element("rect", note, class_="share", x=_LEFT, y=top, width=width, height=10)
@@ -227,7 +220,11 @@ def _parts(explanation: Explanation, title: str, *, against: bool) -> Markup:
 
 
 def _part(part: Substructure) -> Markup:
-    each = [f"{_SHORT[who]} {_bounded(v)}" for who, v in part.evidence.items() if who in _SHORT]
+    each = [
+        f"{network_title(who)} {_bounded(value)}"
+        for who, value in part.evidence.items()
+        if who != PREDICTION
+    ]
     reach = f"distance {part.depth}" if part.depth else "the label alone"
     told = "; ".join([reach, node_list(part.nodes, _NAMED), *each, f"{part.without:.1%} without"])
     shown = _bounded(part.evidence[PREDICTION])

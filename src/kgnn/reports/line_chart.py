@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from kgnn.reports.frame import FONT_SIZE, Axis, Frame, text
-from kgnn.reports.label_places import spread, text_width
+from kgnn.reports.axes import FONT_SIZE, Axis, Frame, nice_ticks, text, tick_label
 from kgnn.reports.markup import Markup, element, joined, number
-from kgnn.reports.palette import MUTED, marker
-from kgnn.reports.scales import nice_ticks, tick_label
+from kgnn.reports.svg import MUTED, marker, spread, text_width
 
 _LABEL_GAP = 12.5
 _MOST_TICKS = 8
@@ -32,15 +30,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Series:
-    """Points that belong together.
-
-    Attributes
-    ----------
-    name : str
-    points : sequence of Point
-    style : str
-        A class of `kgnn.reports.palette`.
-    """
+    """Points that belong together."""
 
     name: str
     points: Sequence[Point]
@@ -75,13 +65,6 @@ def line_chart(
         Draw points of the same place beside each other, each with a whisker: the bands of several
         lines are fog.
     width, height : float
-
-    Examples
-    --------
-    >>> points = [Point(1, 60, 58, 62, "60 %"), Point(2, 64, 61, 67, "64 %")]
-    >>> chart = line_chart("A", [Series("KGNN", points, "s0")], x_title="hops", y_title="accuracy")
-    >>> chart.count('class="mark"'), chart.count('class="band"')
-    (2, 1)
     """
     right = 16 + max(text_width(each.name, FONT_SIZE) for each in series)
     right += _KEY if len(series) > 1 else 0.0

@@ -1,11 +1,54 @@
-"""HTML and SVG from Python values; text is escaped unless it is markup already."""
+"""HTML from Python values: elements, escaping, and whole self-contained pages."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from string import Template
+from typing import Any, NamedTuple
 
+# Okabe & Ito's colors, which people with any kind of color vision tell apart; yellow is left out,
+# since it is hardly seen on white. The first one is for the method that a chart is about.
+LIGHT: Mapping[str, str] = {
+    "paper": "#ffffff",
+    "raised": "#f6f7f8",
+    "ink": "#1c2126",
+    "soft": "#5b6570",
+    "rule": "#dfe3e7",
+    "muted": "#a3abb3",
+    "accent": "#0b5d8f",
+    "good": "#00704f",
+    "bad": "#a63d00",
+    "s0": "#d55e00",
+    "s1": "#0072b2",
+    "s2": "#009e73",
+    "s3": "#cc79a7",
+    "s4": "#e69f00",
+    "s5": "#56b4e9",
+    "s6": "#1c2126",
+}
+DARK: Mapping[str, str] = {
+    "paper": "#14181c",
+    "raised": "#1c2228",
+    "ink": "#e6e9ec",
+    "soft": "#9aa5b0",
+    "rule": "#323a43",
+    "muted": "#66717c",
+    "accent": "#6db9ec",
+    "good": "#45c49b",
+    "bad": "#f08a4b",
+    "s0": "#f07a1f",
+    "s1": "#4a9fd8",
+    "s2": "#1fbd90",
+    "s3": "#d98fb8",
+    "s4": "#e6ae35",
+    "s5": "#86cdf5",
+    "s6": "#e6e9ec",
+}
 # Elements that never have content; of the others even empty ones must be closed.
 _VOID = frozenset({"br", "hr", "input", "link", "meta"})
 _SHAPES = frozenset({"circle", "line", "path", "polygon", "rect"})
@@ -90,3 +133,80 @@ def _attribute(name: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         value = number(value)
     return f' {key}="{html.escape(str(value))}"'
+
+
+class Part(NamedTuple):
+    """A part of a page; its name is what links lead to."""
+
+    name: str
+    title: str
+    content: Markup
+
+
+def document(
+    title: str, summary: str, parts: Sequence[Part], style: str = "", data: Any = None
+) -> str:
+    """Return a page, light or dark as the reader's system is.
+
+    Parameters
+    ----------
+    title, summary : str
+    parts : sequence of Part
+    style : str
+        The name of a template with further CSS.
+    data : optional
+        What the script of the page of results reads; without it the page has no script.
+
+    Examples
+    --------
+    >>> page = document("A & B", "", [Part("one", "One", element("p", "text"))])
+    >>> page[:15], "A &amp; B" in page, 'href="#one"' in page
+    ('<!doctype html>', True, True)
+    """
+    colors = {"light": _variables(LIGHT), "dark": _variables(DARK)}
+    css = Template(template("page.css")).substitute(colors) + template("figures.css")
+    css += template(style) if style else ""
+    script = template("page.js") if data is not None else ""
+    # Its own style and script and nothing else: no network, no other code.
+    policy = f"default-src 'none'; style-src '{_digest(css)}'; base-uri 'none'; form-action 'none'"
+    policy += f"; script-src '{_digest(script)}'" if script else ""
+    page = template("document.html") if data is None else template("page.html")
+    return Template(page).substitute(
+        title=escaped(title),
+        policy=escaped(policy),
+        style=css,
+        script=script,
+        summary=escaped(summary),
+        contents=joined(*map(_entry, parts)),
+        sections=joined(*map(_section, parts)),
+        data=script_json(data),
+    )
+
+
+def scrolling(title: str, headings: Sequence[str], rows: Iterable[Markup]) -> Markup:
+    """Return rows under headings, in a box that scrolls by itself, with keys too."""
+    head = element("tr", *(element("th", heading, scope="col") for heading in headings))
+    grid = element("table", element("thead", head), element("tbody", *rows))
+    return element("div", grid, class_="scroll", tabindex=0, role="region", aria_label=title)
+
+
+def template(name: str) -> str:
+    """Return the text of a file beside this module: a page, a style or a script."""
+    folder = files("kgnn.reports").joinpath("templates")
+    return folder.joinpath(name).read_text(encoding="utf-8")
+
+
+def _entry(part: Part) -> Markup:
+    return element("li", element("a", part.title, href=f"#{part.name}"))
+
+
+def _section(part: Part) -> Markup:
+    return element("section", element("h2", part.title), part.content, id=part.name, class_="part")
+
+
+def _variables(colors: Mapping[str, str]) -> str:
+    return "".join(f"--{name}:{value};" for name, value in colors.items())
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,4 +1,4 @@
-"""One page of HTML about a fitted model: what it learned from, what it is worth, its doubts."""
+"""One page of HTML about a fitted model: its data, how good it is, what it is unsure about."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from kgnn.estimator.explanation import Sketch
 from kgnn.estimator.registry import entries
 from kgnn.evaluation.model_facts import ENDINGS, ModelFacts, RoundFacts, ShownGraph
 from kgnn.evaluation.quality import Quality
-from kgnn.reports.document import Part, document
-from kgnn.reports.drawing import draw
-from kgnn.reports.html_tables import scrolling
+from kgnn.reports.charts import reliability_diagram
+from kgnn.reports.drawing import draw, node_notes
 from kgnn.reports.line_chart import Point, Series, line_chart
-from kgnn.reports.markup import Markup, element, joined
+from kgnn.reports.markup import Markup, Part, document, element, joined, scrolling
 from kgnn.reports.molecule import MOLECULE_NOTE, draw_molecule
-from kgnn.reports.node_notes import node_notes
-from kgnn.reports.palette import MUTED, style
-from kgnn.reports.reliability import reliability_diagram
+from kgnn.reports.paper import network_style, network_title
+from kgnn.reports.svg import MUTED, style
 
-_NETWORKS = {"gnn": ("p", "s1"), "memory": ("q", "s4"), "both": ("both", "s0")}
 _MOST_NAMED = 60  # nodes; names do not fit into the nodes of larger graphs
 _LONGEST_NAME = 2  # letters that fit into a node
 
@@ -46,11 +43,11 @@ def _parts(facts: ModelFacts) -> Iterator[Part]:
     yield Part("data", "What it learned from", _data(facts))
     if facts.rounds:
         yield Part("rounds", "Rounds", _rounds(facts.rounds, facts.ending))
-    yield Part("quality", "What it is worth", _quality(facts))
+    yield Part("quality", "How good it is", _quality(facts))
     yield Part("uncertain", "Most uncertain", _uncertain(facts))
     yield Part("suspicious", "Suspicious labels", _suspicious(facts))
     if facts.suggested:
-        told = "Labels of these unlabeled graphs would teach the model most; best first."
+        told = "Unlabeled graphs whose labels would help the model most; best first."
         yield Part("next", "Next to label", joined(_note(told), _cards(facts.suggested)))
     yield Part("making", "How it was made", _made(facts))
 
@@ -67,17 +64,16 @@ def _sentence(words: str) -> str:
 
 
 def _rounds(rounds: Sequence[RoundFacts], ending: str) -> Markup:
-    headings = ["round", "taught", "agree, %"]
-    networks = [who for who in _NETWORKS if any(who in each.accuracy for each in rounds)]
-    headings += [f"{_NETWORKS[who][0]}, %" for who in networks]
+    headings = ["round", "annotated", "agree, %"]
+    networks = list(dict.fromkeys(who for each in rounds for who in each.accuracy))
+    headings += [f"{network_title(who)}, %" for who in networks]
     rows = [_round_row(number, each, networks) for number, each in enumerate(rounds)]
     told = (
-        "In each round both networks, the graph neural network p and the kernel memory q, are "
-        "taught the unlabeled graphs that they agree on and are most sure of; round 0 has the "
-        "labeled graphs alone. "
+        "In each round the networks are trained on the unlabeled graphs that they agree on and are "
+        "most confident about; round 0 has the labeled graphs alone. "
     )
     if networks:
-        told += "The last columns are how many held-out graphs are right. "
+        told += "The last columns are the accuracy on held-out graphs. "
     chart = _round_chart(rounds, networks) if networks and len(rounds) > 1 else None
     table = joined(scrolling("Rounds", headings, rows), _note(told + ENDINGS.get(ending, "")))
     return element("div", element("div", table), chart, class_="pair")
@@ -95,11 +91,13 @@ def _round_row(number: int, each: RoundFacts, networks: Sequence[str]) -> Markup
 def _round_chart(rounds: Sequence[RoundFacts], networks: Sequence[str]) -> Markup:
     series = []
     for who in networks:
-        name, kind = _NETWORKS[who]
-        values = [(n, 100 * each.accuracy[who]) for n, each in enumerate(rounds) if each.accuracy]
+        name, kind = network_title(who), network_style(who)
+        values = [
+            (n, 100 * each.accuracy[who]) for n, each in enumerate(rounds) if who in each.accuracy
+        ]
         points = [Point(n, y, y, y, f"{name}, round {n}: {y:.1f} %") for n, y in values]
         series.append(Series(name, points, kind))
-    return line_chart("Right on the held-out graphs, %", series, x_title="round", y_title="%")
+    return line_chart("Accuracy on held-out graphs, %", series, x_title="round", y_title="%")
 
 
 def _quality(facts: ModelFacts) -> Markup:
@@ -108,8 +106,8 @@ def _quality(facts: ModelFacts) -> Markup:
         return _note(_sentence(facts.basis))
     told = f"{found.in_words()}; Brier score {found.brier:.3f}, where 0 is best."
     how = (
-        "Each mark stands for predictions of about equal confidence, the larger the more; on the "
-        "dashed line, as many are right as the confidence says."
+        "Each mark stands for predictions of about equal confidence, a larger one for more of "
+        "them. On the dashed line, accuracy equals confidence."
     )
     return joined(
         element("p", told),
@@ -150,29 +148,31 @@ def _mark(name: str, column: str, n: int) -> str | None:
 
 def _uncertain(facts: ModelFacts) -> Markup:
     if not facts.uncertain:
-        return _note("There is no unlabeled graph of which the model is not sure.")
+        return _note("The model is certain about all unlabeled graphs.")
     told = "Unlabeled graphs whose two most probable classes are closest, the closest first."
     return joined(_note(told), _cards(facts.uncertain))
 
 
 def _suspicious(facts: ModelFacts) -> Markup:
     if not facts.examined:
-        told = "No label was held out, so labels could not be compared with independent answers."
+        told = (
+            "No label was held out, so labels could not be compared with independent predictions."
+        )
         return _note(told)
-    told = "Labels that are contradicted with confidence by answers that did not know them. "
+    told = "Labels that confidently differ from predictions made without them. "
     if facts.examined < facts.labeled:
         told += (
-            f"Only the {facts.examined:,} held-out labels were examined: the other "
-            f"{facts.labeled - facts.examined:,} the model knows by heart; --validation 0 examines "
-            "all. "
+            f"Only the {facts.examined:,} held-out labels were examined, as the model was trained "
+            f"on the other {facts.labeled - facts.examined:,}; --validation 0 examines all. "
         )
     else:
         told += f"All {facts.examined:,} labels were examined. "
     if not facts.suspicious:
         return _note(told + "None of them is suspicious.")
     if facts.n_suspicious > len(facts.suspicious):
-        told += f"{facts.n_suspicious:,} are suspicious, the surest {len(facts.suspicious)} shown. "
-    return joined(_note(told + "Look at each: the model may be wrong."), _cards(facts.suspicious))
+        shown = len(facts.suspicious)
+        told += f"{facts.n_suspicious:,} are suspicious; the {shown} most confident are shown. "
+    return joined(_note(told + "Check each: the model may be wrong."), _cards(facts.suspicious))
 
 
 def _cards(shown: Sequence[ShownGraph]) -> Markup:

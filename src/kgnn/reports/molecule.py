@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kgnn.estimator.explanation import Sketch
-from kgnn.reports.frame import drawing, text
+from kgnn.reports.axes import drawing, text
+from kgnn.reports.drawing import node_notes
 from kgnn.reports.markup import Markup, element
-from kgnn.reports.node_notes import node_notes
 
 # What a reader of such a drawing should know.
 MOLECULE_NOTE = (

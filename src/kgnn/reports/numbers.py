@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 
 def mean_with_std(mean: float, std: float | None, n: int) -> str:
@@ -63,16 +63,3 @@ def counted(n: int, what: str) -> str:
     ('1 run', '1,200 runs')
     """
     return f"{n:,} {what}{'s' if n != 1 else ''}"
-
-
-def median(values: Iterable[float]) -> float:
-    """Return the middle value; nan without any.
-
-    Examples
-    --------
-    >>> median([3.0, 1.0, 2.0, 10.0])
-    2.5
-    """
-    ordered = sorted(values)
-    n = len(ordered)
-    return (ordered[(n - 1) // 2] + ordered[n // 2]) / 2 if ordered else math.nan

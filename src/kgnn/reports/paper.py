@@ -1,10 +1,14 @@
-"""What the paper printed: the numbers of its Tables 2 and 3, its names of methods and datasets."""
+"""What the paper printed, and how methods, networks and datasets are named and drawn."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
+
+from kgnn.estimator.registry import entries
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -36,10 +40,23 @@ def _table(rows: dict[str, list[list[float]]], datasets: list[str]) -> PaperTabl
 
 _PAPER = _read()
 DATASET_TITLES: dict[str, str] = _PAPER["datasets"]
+PAPER_DATASETS = tuple(DATASET_TITLES)
 # LDP is not in the paper: a peer of our choice.
 METHOD_TITLES: dict[str, str] = {**_PAPER["methods"], "ldp": "LDP"}
 TABLE_2 = _table(_PAPER["table-2"], list(DATASET_TITLES))
 TABLE_3 = _table(_PAPER["table-3"], list(DATASET_TITLES))
+# Style and name of the methods of a family.
+_FAMILIES = {
+    "kgnn": ("s0", "KGNN"),
+    "kernel": ("s1", "kernels"),
+    "embedding": ("s5", "embeddings"),
+    "semi-supervised": ("s2", "semi-supervised"),
+    "ablation": ("s3", "parts of KGNN"),
+    "peer": ("s4", "peers"),
+    "plug-in": ("s6", "plug-ins"),
+}
+# Name and style of the networks of a model; others keep their own names.
+_NETWORKS = {"gnn": ("GNN", "s1"), "memory": ("memory", "s4"), "both": ("both", "s0")}
 
 
 def method_title(name: str) -> str:
@@ -62,3 +79,39 @@ def dataset_title(name: str) -> str:
     ('IMDB-B', 'mine.jsonl')
     """
     return DATASET_TITLES.get(name, name.replace("\\", "/").rstrip("/").rpartition("/")[2])
+
+
+def network_title(name: str) -> str:
+    """Return how a network of a model is called wherever people read it.
+
+    Examples
+    --------
+    >>> network_title("gnn"), network_title("memory"), network_title("third")
+    ('GNN', 'memory', 'third')
+    """
+    return _NETWORKS[name][0] if name in _NETWORKS else name
+
+
+def network_style(name: str) -> str:
+    """Return the class of a network's marks."""
+    return _NETWORKS[name][1] if name in _NETWORKS else "s6"
+
+
+def style_of(method: str) -> str:
+    """Return the class of a method's marks, which is that of its family."""
+    return _FAMILIES.get(_family(method), _FAMILIES["plug-in"])[0]
+
+
+def styles_of(methods: Iterable[str]) -> list[tuple[str, str]]:
+    """Return style and name of the families that there are."""
+    there = {_family(method) for method in methods}
+    return [named for family, named in _FAMILIES.items() if family in there]
+
+
+def _family(method: str) -> str:
+    return _families().get(method, "plug-in")
+
+
+@cache  # asking the installed packages takes a while
+def _families() -> dict[str, str]:
+    return {name: entry.family for name, entry in entries().items()}

@@ -10,11 +10,16 @@ from typing import Any
 
 from kgnn.benchmark.record import Record
 from kgnn.reports.numbers import counted, listed
-from kgnn.reports.paper import TABLE_2, TABLE_3, PaperTable, dataset_title, method_title
-from kgnn.reports.report_tables import usual_methods
-from kgnn.reports.results import PAPER_DATASETS, Results
-from kgnn.reports.table_groups import Groups, find_groups, usual_splits
-from kgnn.reports.unfinished import unusual_terms
+from kgnn.reports.paper import (
+    PAPER_DATASETS,
+    TABLE_2,
+    TABLE_3,
+    PaperTable,
+    dataset_title,
+    method_title,
+)
+from kgnn.reports.report_tables import unusual_terms, usual_methods
+from kgnn.reports.results import Groups, Results, code_revision, find_groups, usual_splits
 
 _MOST_REASONS = 20
 _PROTOCOLS = {
@@ -53,13 +58,7 @@ def empty_places(results: Results) -> list[str]:
 
 
 def has_most_of(results: Results, table: PaperTable) -> bool:
-    """Tell whether half of a table's methods were run; else a store is a grid of one's own.
-
-    Examples
-    --------
-    >>> has_most_of(Results([]), TABLE_2)
-    False
-    """
+    """Tell whether half of a table's methods were run; else a store is a grid of one's own."""
     return 2 * len(set(table) & set(usual_methods(results))) >= len(table)
 
 
@@ -83,19 +82,17 @@ def _variants(records: Sequence[Record], name: str) -> list[str]:
 
 
 def _outdated(results: Results) -> list[str]:
-    """Say which revision of a method the numbers are of, where there are several."""
+    """Say which revisions of methods are left out, and where the code is newer than its results."""
+    shown = results.revisions
     lines = [
-        f"{method_title(method)}: {counted(n, 'run')} of older revisions left out, as there are "
-        "newer ones."
-        for method, n in results.outdated.items()
+        f"{method_title(method)}: {counted(n, 'run')} of revision {revision} left out, as there "
+        f"are runs of revision {shown[method]}."
+        for (method, revision), n in sorted(results.outdated.items())
     ]
-    shown = {group.method: group.records[0].cell.revision for group in results.groups}
-    tried = {(r.cell.method, r.cell.revision) for r in results.unfinished}
     return lines + [
-        f"{method_title(method)}: numbers are of revision {shown[method]}, as no run of revision "
-        f"{revision} is done."
-        for method, revision in sorted(tried)
-        if revision > shown.get(method, revision)
+        f"{results.title(method)}: the code is at revision {current}, of which there are no runs."
+        for method in results.methods
+        if (current := code_revision(method)) and current > shown[method]
     ]
 
 

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 
-from kgnn.reports.choices_table import choices_tables, told_terms
-from kgnn.reports.comparison_table import comparison_table
-from kgnn.reports.measure_tables import calibration_table, cost_table, label_sets_table
-from kgnn.reports.paper import TABLE_2, TABLE_3
+from kgnn.benchmark.cell import Cell
+from kgnn.benchmark.record import Record
+from kgnn.reports.choices_table import choices_tables, terms_in_words
+from kgnn.reports.method_tables import (
+    accuracy_table,
+    calibration_table,
+    comparison_table,
+    cost_table,
+    label_sets_table,
+    paper_protocol_table,
+    without_twins_table,
+)
+from kgnn.reports.paper import TABLE_2, TABLE_3, dataset_title, method_title
 from kgnn.reports.results import Results
-from kgnn.reports.table_data import Table
-from kgnn.reports.tables import accuracy_table, paper_protocol_table, without_twins_table
+from kgnn.reports.table import Table, TableCell
 
 _LABELS = 0.1  # share of all graphs, in the tables of the paper
 
 
 def table_datasets(results: Results) -> list[str]:
-    """Return the datasets that have a number for the tables; others are those of figures alone."""
+    """Return the datasets that have a number for the tables; others are only in figures."""
     return [d for d in results.datasets if any(results.find(m, d) for m in results.methods)]
 
 
@@ -27,7 +36,7 @@ def usual_methods(results: Results) -> list[str]:
 
 
 def main_methods(results: Results) -> list[str]:
-    """Return the methods of Table 2 that there are, those that the paper has not last but KGNN."""
+    """Return the methods of Table 2 that there are, then others, then KGNN."""
     usual = usual_methods(results)
     there = [method for method in usual if method not in TABLE_3]
     in_paper = [method for method in there if method in TABLE_2]
@@ -48,14 +57,14 @@ def report_tables(results: Results) -> list[Table]:
     every = list(dict.fromkeys([*main, *parts]))
     printed = {**TABLE_3, **TABLE_2}
     others = [] if set(main) <= set(parts) else main  # KGNN alone is a row of Table 3 already
-    against_parts = "KGNN against its own parts"
     tables = [
         accuracy_table(results, others, datasets, title="Table 2: all methods", printed=TABLE_2),
         accuracy_table(results, parts, datasets, title="Table 3: ablations", printed=TABLE_3),
-        paper_protocol_table(results, every, results.datasets, printed=printed),
+        paper_protocol_table(results, every, results.datasets, printed),
         without_twins_table(results, every, datasets),
-        comparison_table(results, main, datasets),  # the same tests as the marks of Table 2
-        comparison_table(results, parts, datasets, title=against_parts),  # and of Table 3
+        # The same tests as the marks of Tables 2 and 3.
+        comparison_table(results, main, datasets),
+        comparison_table(results, parts, datasets, "its ablations"),
         calibration_table(results, every, datasets),
         label_sets_table(results, every, datasets),
         cost_table(results, every, datasets),
@@ -77,9 +86,54 @@ def _other_shares(results: Results, methods: Sequence[str]) -> list[Table]:
                 results,
                 [method for method in methods if method in run[0]],
                 [dataset for dataset in results.datasets if dataset in run[1]],
-                title=f"Accuracy{told_terms(protocol, labels)}",
+                title=f"Accuracy{terms_in_words(protocol, labels)}",
                 protocol=protocol,
                 labels=labels,
             )
         )
     return tables
+
+
+def unfinished_table(records: Iterable[Record]) -> Table:
+    """Build a table of what has no number, runs with the same reason together.
+
+    Examples
+    --------
+    >>> from kgnn.benchmark.cell import Cell
+    >>> record = Record(Cell("DD", "a3", "wl"), "failed", reason="out of memory")
+    >>> [cell.text for cell in unfinished_table([record]).rows[0]]
+    ['WL', 'DD', 'failed', 'split 0', 'out of memory']
+    """
+    runs: dict[tuple[str, ...], list[int]] = {}
+    for record in records:
+        cell = record.cell
+        unusual = "".join(f"; {term}" for term in unusual_terms(cell))
+        terms = (cell.method, cell.dataset, record.outcome, unusual, record.reason)
+        runs.setdefault(terms, []).append(cell.seed)
+    rows = (
+        (method_title(method), dataset_title(dataset), outcome, _splits(seeds) + terms, reason)
+        for (method, dataset, outcome, terms, reason), seeds in runs.items()
+    )
+    return Table(
+        "Declined and failed runs",
+        ("method", "dataset", "outcome", "runs", "reason"),
+        tuple(tuple(map(TableCell, row)) for row in rows),
+    )
+
+
+def unusual_terms(cell: Cell) -> list[str]:
+    """Say what sets the terms of a run apart from the usual ones.
+
+    Examples
+    --------
+    >>> unusual_terms(Cell("DD", "a3", "kgnn", {"hops": 2}, labels=0.025))
+    ['2.5 % labels', 'hops = 2']
+    """
+    told = [f"{cell.protocol} protocol"] if cell.protocol != "fair" else []
+    told += [f"{100 * cell.labels:g} % labels"] if cell.labels != 0.1 else []
+    return told + [f"{k} = {json.dumps(v)}" for k, v in cell.parameters.items()]
+
+
+def _splits(seeds: list[int]) -> str:
+    several = "s" if len(seeds) > 1 else ""
+    return f"split{several} {', '.join(map(str, sorted(seeds)))}"

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from statistics import median_low
 from typing import Any
 
@@ -18,7 +18,7 @@ from kgnn.benchmark.record import Record
 from kgnn.estimator.registry import entries
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.graphs.datasets.catalog import ENTRIES
-from kgnn.reports.paper import dataset_title
+from kgnn.reports.paper import PAPER_DATASETS, dataset_title, method_title
 
 _CONFIDENCE = 0.95
 _FEWEST_COMMON = 3
@@ -36,7 +36,7 @@ class Group:
     parameters : dict
         Those that differ from the method's defaults.
     records : tuple of Record
-        All done, ordered by seed.
+        All done, of the same revision of the method, ordered by seed.
     """
 
     method: str
@@ -47,18 +47,23 @@ class Group:
     records: tuple[Record, ...] = field(repr=False)
 
     @property
+    def title(self) -> str:
+        """Name of the method, with its revision where that is not the one of this code."""
+        return revision_title(self.method, self.records[0].cell.revision)
+
+    @property
     def seeds(self) -> list[int]:
         """Splits that there are."""
         return [record.cell.seed for record in self.records]
 
     def values(self, name: str) -> list[float]:
-        """Return a number of each split, such as ``cpu_seconds``; those that have none are out."""
+        """Return a number of each split, such as ``brier``; splits without it are left out."""
         found = (record.result.get(name) for record in self.records)
         return [float(value) for value in found if value is not None]
 
     @cached_property
     def cpu_seconds(self) -> list[float]:
-        """What each split would take alone; those that have no time are out."""
+        """What each split would take alone; splits without a time are left out."""
         found = map(cpu_seconds, self.records)
         return [seconds for seconds in found if seconds is not None]
 
@@ -82,6 +87,135 @@ class Group:
         """Half the width of the 95 % interval of the mean, by Student's t; 0 for a single split."""
         n = len(self.records)
         return float(student_t.ppf((1 + _CONFIDENCE) / 2, n - 1) * self.error) if n > 1 else 0.0
+
+
+# Groups by method and dataset.
+Groups = dict[tuple[str, str], Group]
+
+
+class Results:
+    """All groups of a store.
+
+    Of each method only the newest revision that has results counts: older ones are counted in
+    ``outdated`` and left out, so that no number mixes revisions.
+
+    Parameters
+    ----------
+    records : iterable of Record
+
+    Attributes
+    ----------
+    records : list of Record
+        Those that count.
+    groups : list of Group
+    unfinished : list of Record
+        Declined and failed ones.
+    revisions : dict of str to int
+        Of the methods that have results.
+    outdated : Counter
+        How many done records are left out, by method and revision.
+    """
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        every = list(records)
+        self.revisions = _newest_revisions(every)
+        self.records: list[Record] = []
+        self.unfinished: list[Record] = []
+        self.outdated: Counter[tuple[str, int]] = Counter()
+        for record in every:
+            cell = record.cell
+            if cell.revision >= self.revisions.get(cell.method, 0):
+                self.records.append(record)
+            elif record.outcome == "done":
+                self.outdated[cell.method, cell.revision] += 1
+        names = _dataset_names(record.cell for record in self.records)
+        found: dict[str, dict[int, Record]] = {}
+        for record in self.records:
+            cell = record.cell
+            dataset = names[cell.fingerprint]
+            if record.outcome != "done":
+                self.unfinished.append(replace(record, cell=replace(cell, dataset=dataset)))
+                continue
+            terms = (cell.method, dataset, cell.protocol, cell.labels, cell.parameters)
+            # A cell that was run for its cases has the same accuracy as one that was not.
+            found.setdefault(json.dumps(terms, sort_keys=True), {}).setdefault(cell.seed, record)
+        self.groups = [
+            _group(json.loads(terms), tuple(by_seed[seed] for seed in sorted(by_seed)))
+            for terms, by_seed in found.items()
+        ]
+
+    def find(
+        self,
+        method: str,
+        dataset: str,
+        *,
+        protocol: str = "fair",
+        labels: float = 0.1,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Group | None:
+        """Return the group on these terms, if there is one."""
+        wanted = (method, dataset, protocol, labels, parameters or {})
+        for g in self.groups:
+            if (g.method, g.dataset, g.protocol, g.labels, g.parameters) == wanted:
+                return g
+        return None
+
+    def title(self, method: str) -> str:
+        """Name a method, with its revision where the numbers are not of the one of this code."""
+        known = self.revisions.get(method)
+        return method_title(method) if known is None else revision_title(method, known)
+
+    @property
+    def datasets(self) -> list[str]:
+        """Datasets that there are, ordered as in the paper, others after them."""
+        there = {group.dataset for group in self.groups}
+        known = [name for name in PAPER_DATASETS if name in there]
+        return known + sorted(there - set(known))
+
+    @property
+    def methods(self) -> list[str]:
+        """Methods that there are, ordered as they are listed."""
+        there = {group.method for group in self.groups}
+        known = [name for name in entries() if name in there]
+        return known + sorted(there - set(known))
+
+
+def revision_title(method: str, revision: int) -> str:
+    """Name a method, with its revision where that is not the one of this code."""
+    return method_title(method) + (
+        "" if code_revision(method) in (None, revision) else f" revision {revision}"
+    )
+
+
+@cache  # asking the installed packages takes a while
+def code_revision(method: str) -> int | None:
+    """Return the revision of a method in this code; None if it is not installed."""
+    entry = entries().get(method)
+    return entry.revision if entry else None
+
+
+def find_groups(
+    results: Results,
+    methods: Iterable[str],
+    datasets: Iterable[str],
+    *,
+    protocol: str = "fair",
+    labels: float = 0.1,
+) -> Groups:
+    """Return the groups of methods with their defaults; places without records are left out."""
+    datasets = list(datasets)
+    return {
+        (method, dataset): group
+        for method in methods
+        for dataset in datasets
+        if (group := results.find(method, dataset, protocol=protocol, labels=labels))
+    }
+
+
+def usual_splits(groups: Groups, dataset: str) -> int:
+    """Return how many splits most methods have on a dataset."""
+    counts = Counter(len(group.records) for (_, d), group in groups.items() if d == dataset)
+    return max(counts, key=lambda n: (counts[n], n), default=0)
 
 
 def overlap(records: Iterable[Record]) -> float:
@@ -121,7 +255,7 @@ def on_common_splits(groups: Sequence[Group]) -> list[Group]:
 def are_comparable(groups: Sequence[Group]) -> bool:
     """Tell whether the splits that all groups have are nearly as many as most of them have.
 
-    Else one group with but a split or two would leave the places of all to the luck of these.
+    Otherwise a group with a split or two would leave the places of all to chance.
     """
     if not groups:
         return False
@@ -134,100 +268,11 @@ def _common_seeds(groups: Sequence[Group]) -> set[int]:
     return set.intersection(*(set(group.seeds) for group in groups)) if groups else set()
 
 
-class Results:
-    """All groups of a store.
-
-    Parameters
-    ----------
-    records : iterable of Record
-        Those that are not done are kept apart, in ``unfinished``.
-
-    Attributes
-    ----------
-    groups : list of Group
-    unfinished : list of Record
-        Declined and failed ones.
-    outdated : dict of str to int
-        How many done records of each method are left out, because newer versions of it gave some.
-    """
-
-    def __init__(self, records: Iterable[Record]) -> None:
-        self.unfinished: list[Record] = []
-        every = list(records)
-        kept = _newest_revision(every)
-        self.outdated = _count_done(every) - _count_done(kept)
-        names = _dataset_names(record.cell for record in kept)
-        found: dict[str, dict[int, Record]] = {}
-        for record in kept:
-            cell = record.cell
-            dataset = names[cell.fingerprint]
-            if record.outcome != "done":
-                self.unfinished.append(replace(record, cell=replace(cell, dataset=dataset)))
-                continue
-            terms = (cell.method, dataset, cell.protocol, cell.labels, cell.parameters)
-            # A cell that was run for its cases has the same accuracy as one that was not.
-            found.setdefault(json.dumps(terms, sort_keys=True), {}).setdefault(cell.seed, record)
-        self.groups = [_group(json.loads(terms), by_seed) for terms, by_seed in found.items()]
-
-    def find(
-        self,
-        method: str,
-        dataset: str,
-        *,
-        protocol: str = "fair",
-        labels: float = 0.1,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Group | None:
-        """Return the group on these terms, if there is one."""
-        wanted = (method, dataset, protocol, labels, parameters or {})
-        for group in self.groups:
-            if (
-                group.method,
-                group.dataset,
-                group.protocol,
-                group.labels,
-                group.parameters,
-            ) == wanted:
-                return group
-        return None
-
-    @property
-    def datasets(self) -> list[str]:
-        """Datasets that there are, ordered as in the paper, others after them."""
-        there = {group.dataset for group in self.groups}
-        known = [name for name in PAPER_DATASETS if name in there]
-        return known + sorted(there - set(known))
-
-    @property
-    def methods(self) -> list[str]:
-        """Methods that there are, ordered as they are listed."""
-        there = {group.method for group in self.groups}
-        known = [name for name in entries() if name in there]
-        return known + sorted(there - set(known))
-
-
-PAPER_DATASETS = (
-    "PROTEINS",
-    "DD",
-    "IMDB-BINARY",
-    "IMDB-MULTI",
-    "REDDIT-BINARY",
-    "REDDIT-MULTI-5K",
-    "COLLAB",
-)
-
-
-def _group(terms: list[Any], by_seed: Mapping[int, Record]) -> Group:
-    method, dataset, protocol, labels, parameters = terms
-    in_order = tuple(by_seed[seed] for seed in sorted(by_seed))
-    return Group(method, dataset, protocol, labels, parameters, in_order)
-
-
 def _dataset_names(cells: Iterable[Cell]) -> dict[str, str]:
     """Give each content one name: that of the catalog, or the one it was first run by.
 
-    Another content that was run by the same name, or by a file of that name, is another dataset,
-    and is told apart.
+    Another content that was run by the same name, or by a file of that name, is another dataset
+    and is marked as such.
     """
     names = {entry.fingerprint: entry.name for entry in ENTRIES}
     taken = {title for name in names.values() for title in (name, dataset_title(name))}
@@ -240,19 +285,16 @@ def _dataset_names(cells: Iterable[Cell]) -> dict[str, str]:
     return names
 
 
-def _newest_revision(records: Sequence[Record]) -> list[Record]:
-    """Leave out what an older version of a method gave, where a newer one gave results.
+def _group(terms: Sequence[Any], records: tuple[Record, ...]) -> Group:
+    method, dataset, protocol, labels, parameters = terms
+    return Group(method, dataset, protocol, labels, parameters, records)
 
-    Failures of a newer one alone do not count: they are told, and the older results stay.
-    """
-    newest: dict[str, tuple[bool, int]] = {}
+
+def _newest_revisions(records: Iterable[Record]) -> dict[str, int]:
+    """Return the newest revision of each method that has results; failures alone do not count."""
+    newest: dict[str, int] = {}
     for record in records:
-        cell = record.cell
-        newest[cell.method] = max(
-            (record.outcome == "done", cell.revision), newest.get(cell.method, (False, 0))
-        )
-    return [r for r in records if r.cell.revision >= newest[r.cell.method][1]]
-
-
-def _count_done(records: Iterable[Record]) -> Counter[str]:
-    return Counter(record.cell.method for record in records if record.outcome == "done")
+        if record.outcome == "done":
+            cell = record.cell
+            newest[cell.method] = max(cell.revision, newest.get(cell.method, 0))
+    return newest

@@ -1,13 +1,17 @@
-from dataclasses import replace
-
 import pytest
 
-from kgnn.reports.comparison_table import comparison_table
-from kgnn.reports.measure_tables import calibration_table, cost_table, label_sets_table
+from kgnn.reports.method_tables import (
+    accuracy_table,
+    calibration_table,
+    comparison_table,
+    cost_table,
+    label_sets_table,
+    paper_protocol_table,
+    without_twins_table,
+)
 from kgnn.reports.paper import TABLE_2
 from kgnn.reports.report_tables import main_methods, report_tables
 from kgnn.reports.results import Results
-from kgnn.reports.tables import accuracy_table, paper_protocol_table, without_twins_table
 from tests.reports.stores import TABLE_3, records
 
 METHODS = ("wl", "sp", "kgnn")
@@ -56,12 +60,6 @@ def test_significance_is_marked(results):
     assert "counts labeled and unlabeled graphs as training graphs" in note
 
 
-def test_a_table_that_tests_nothing_does_not_speak_of_tests():
-    results = Results(records(METHODS, ["PROTEINS"], range(2)))
-    table = accuracy_table(results, METHODS, ["PROTEINS"])
-    assert not any("Holm" in note for note in table.notes)
-
-
 def test_ranks_are_last(results):
     table = accuracy_table(results, METHODS, ["PROTEINS", "IMDB-BINARY"])
     assert {m: cell.text for m, cell in cells(table, "rank").items()} == {
@@ -103,21 +101,12 @@ def test_another_number_of_splits_is_said():
     found = cells(table, "DD")
     assert found["kgnn"].text.endswith(" (n = 3)")
     assert "n =" not in found["wl"].text
-    assert "Runs per method: 5 on DD; where it is another number, n says it." in table.notes
+    assert "Runs per method: 5 on DD; other numbers are given as n." in table.notes
 
 
 def test_a_single_split_has_no_deviation():
     table = accuracy_table(Results(records(["wl"], ["DD"], [0])), ["wl"], ["DD"])
     assert "±" not in cells(table, "DD")["wl"].text
-
-
-def test_files_of_the_same_name_keep_their_columns():
-    one, other = records(["wl"], ["a/x.jsonl", "b/x.jsonl"], [0])
-    other = replace(other, cell=replace(other.cell, fingerprint="abcdef0123"))
-    results = Results([one, other])
-    table = accuracy_table(results, ["wl"], results.datasets)
-    assert table.headings == ("method", "x.jsonl", "x.jsonl (abcdef)")
-    assert [cell.dataset for cell in table.rows[0][1:3]] == results.datasets
 
 
 def test_the_papers_protocol_shows_what_was_run_on_it():
@@ -147,20 +136,6 @@ def test_twins_are_left_out_where_there_are_any(results):
     cell = cells(table, "IMDB-B (80 of 200)")["wl"]
     assert cell.mean == pytest.approx(results.find("wl", "IMDB-BINARY").mean - 4)
     assert cell.aside == f"{results.find('wl', 'IMDB-BINARY').mean:.1f}"
-
-
-def test_a_twin_in_one_split_alone_is_too_little_for_a_column():
-    made = records(["wl"], ["PROTEINS"], range(3))
-    made[0].result["without_twins"] -= 1
-    assert without_twins_table(Results(made), ["wl"], ["PROTEINS"]).is_empty
-
-
-def test_a_split_of_twins_only_is_left_out():
-    made = records(["wl"], ["IMDB-BINARY"], range(3))
-    made[0].result.update(accuracy_without_twins=None, without_twins=0)
-    [row] = without_twins_table(Results(made), ["wl"], ["IMDB-BINARY"]).rows
-    assert row[1].n == 2
-    assert row[1].text.endswith("(n = 2)")
 
 
 def test_a_lucky_split_is_not_the_best_of_those_with_many():
@@ -221,25 +196,6 @@ def test_a_dataset_with_nothing_to_compare_is_no_column(results):
     assert table.headings[1:3] == ("PROTEINS", "IMDB-B")
 
 
-def test_a_difference_says_of_what(results):
-    table = comparison_table(results, METHODS, ["PROTEINS"])
-    assert [(row[1].method, row[1].minus) for row in table.rows] == [("kgnn", "wl"), ("kgnn", "sp")]
-
-
-def test_kgnn_alone_is_in_one_table_of_accuracy():
-    titles = [table.title for table in report_tables(Results(records(["kgnn"], ["DD"], [0])))]
-    assert "Table 2: all methods" in titles
-    assert "Table 3: ablations" not in titles
-    titles = [table.title for table in report_tables(Results(records(TABLE_3, ["DD"], range(3))))]
-    assert "Table 2: all methods" not in titles
-    assert "KGNN against its own parts" in titles
-
-
-def test_a_share_of_labels_is_told_in_both_ways():
-    tables = report_tables(Results(records(["kgnn"], ["DD"], [0], labels=0.01)))
-    assert tables[0].title == "Accuracy, 1 % labeled (5 % of TRAIN-L)"
-
-
 def test_losses_are_counted_as_such():
     def swapped(method, dataset, seed):
         return accuracy({"wl": "kgnn", "kgnn": "wl"}[method], dataset, seed)
@@ -256,12 +212,6 @@ def test_every_row_is_as_long_as_the_headings(results):
     assert len(tables) == 9
     for table in tables:
         assert {len(row) for row in table.rows} == {len(table.headings)}
-
-
-def test_datasets_of_figures_alone_are_no_columns():
-    made = records(METHODS, ["PROTEINS"], range(3))
-    made += records(["kgnn"], ["COLLAB"], range(3), parameters={"hops": 5})
-    assert "COLLAB" not in report_tables(Results(made))[0].headings
 
 
 def test_methods_of_others_come_before_kgnn():
