@@ -66,3 +66,15 @@ class DatasetUnavailableError(KgnnError, FileNotFoundError):
 
 class KgnnWarning(UserWarning):
     """Something worth knowing about the data or a result; the work goes on."""
+
+
+def excerpt(value: object, length: int = 80) -> str:
+    """Return the beginning of a text, for messages about input that may be very long.
+
+    Examples
+    --------
+    >>> excerpt("short"), excerpt(["a" * 9, "b" * 9], length=14)
+    ('short', "['aaaaaaaaa', …")
+    """
+    text = str(value)
+    return text if len(text) <= length else f"{text[:length]}…"

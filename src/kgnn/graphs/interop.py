@@ -1,4 +1,4 @@
-"""Graphs of other libraries, and loose graphs of our own, as a `GraphDataset`."""
+"""Lists of graphs of any known kind, as a `GraphDataset`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from typing import Any
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import Graph, GraphDataset
-from kgnn.graphs.joining import concatenate
-from kgnn.graphs.nx_graphs import from_networkx, to_networkx
-from kgnn.graphs.pyg_data import from_pyg, to_pyg
+from kgnn.graphs.nx_graphs import from_networkx
+from kgnn.graphs.packing import concatenate
+from kgnn.graphs.pyg_data import from_pyg
 from kgnn.graphs.readers.smiles import from_smiles
-
-__all__ = ["NotGraphsError", "as_dataset", "from_networkx", "from_pyg", "to_networkx", "to_pyg"]
 
 
 class NotGraphsError(GraphDataError, TypeError):
-    """Something that is no collection of graphs."""
+    """A value that is not a collection of graphs."""
 
 
 def as_dataset(graphs: Any) -> GraphDataset:
@@ -27,8 +25,8 @@ def as_dataset(graphs: Any) -> GraphDataset:
     Parameters
     ----------
     graphs : GraphDataset, or iterable
-        Of `Graph`, of ``networkx.Graph``, of ``torch_geometric.data.Data``, or of SMILES. A dataset
-        is returned as it is.
+        Of `Graph`, ``networkx.Graph``, ``torch_geometric.data.Data``, or SMILES. A dataset is
+        returned as it is.
 
     Examples
     --------
@@ -56,16 +54,22 @@ def as_dataset(graphs: Any) -> GraphDataset:
             raise NotGraphsError(f"X[0] is a {kinds[0]}, but X[{row}] a {kind}; do not mix them")
     if not listed:
         raise NotGraphsError("X is an empty list. Load graphs with kgnn.load(…).")
-    return _CONVERTERS[kinds[0]](listed)
+    converters: dict[str | None, Any] = {
+        "Graph": _regrouped,
+        "networkx graph": from_networkx,
+        "PyG Data": from_pyg,
+        "SMILES text": from_smiles,
+    }
+    return converters[kinds[0]](listed)
 
 
 def is_graph(value: Any) -> bool:
-    """Tell whether something is a single graph of any known kind."""
+    """Tell whether a value is a single graph of any known kind."""
     return _kind(value) is not None
 
 
 def _kind(value: Any) -> str | None:
-    """Say what a graph is; a library that was never imported cannot have made it."""
+    """Name the kind of a graph; a library that was never imported cannot have made it."""
     if isinstance(value, Graph):
         return "Graph"
     networkx = sys.modules.get("networkx")
@@ -78,17 +82,9 @@ def _kind(value: Any) -> str | None:
 
 
 def _regrouped(graphs: list[Graph]) -> GraphDataset:
-    """Collect views: rows of one dataset where they share it, else joined datasets."""
+    """Collect views: rows of one dataset if they share it, otherwise joined datasets."""
     parts = []
     for _, run in groupby(graphs, key=lambda graph: id(graph.dataset)):
         views = list(run)
         parts.append(views[0].dataset[[view.row for view in views]])
     return parts[0] if len(parts) == 1 else concatenate(parts)
-
-
-_CONVERTERS: dict[str | None, Any] = {
-    "Graph": _regrouped,
-    "networkx graph": from_networkx,
-    "PyG Data": from_pyg,
-    "SMILES text": from_smiles,
-}

@@ -1,45 +1,70 @@
-"""From a name or a path to a `GraphDataset`."""
+"""From a name or a path to graphs: all at once, or in runs of bounded size."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError, UnknownNameError
+from kgnn.graphs import collector
+from kgnn.graphs.collector import ErrorHandler, named, raise_error
 from kgnn.graphs.datasets import catalog, python_functions, sources, toy
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.readers import jsonl, network_files, smiles, tu
 
 Reader = Callable[..., GraphDataset]
+StreamReader = Callable[..., Iterator[GraphDataset]]
 
-# Datasets that are made rather than read.
+
+class Format(NamedTuple):
+    """A file format: how it is recognized and read.
+
+    Attributes
+    ----------
+    name : str
+    read : callable
+        ``read(path, **options)`` returns a `GraphDataset`.
+    suffixes : tuple of str
+        Endings of its files; the reader unpacks ``.gz``, if it can.
+    is_in : callable, optional
+        Tells whether a folder is of this format.
+    stream : callable, optional
+        ``stream(path, on_error=…, **options)`` yields datasets of bounded size.
+    options : tuple of str
+        Options of ``read`` and ``stream`` that are texts, for ``--read`` on the command line.
+    may_name_nodes : bool
+        Whether node labels may be mere names; ``stream`` then takes ``has_node_labels``.
+    """
+
+    name: str
+    read: Reader
+    suffixes: tuple[str, ...] = ()
+    is_in: Callable[[Path], bool] | None = None
+    stream: StreamReader | None = None
+    options: tuple[str, ...] = ()
+    may_name_nodes: bool = False
+
+
+# To add a format, write ``readers/<format>.py`` and add a line here.
+FORMATS = [
+    Format("TU", tu.read, (".zip",), tu.is_in),
+    Format("JSON Lines", jsonl.read, (".jsonl", ".ndjson"), stream=jsonl.stream),
+    Format("SMILES in CSV", smiles.read, (".csv",), None, smiles.stream, smiles.OPTIONS),
+    Format("GraphML/GML/GEXF", network_files.read, (), network_files.are_in, network_files.stream,
+           may_name_nodes=True),
+]  # fmt: skip
+
+# Datasets that are generated.
 GENERATED: dict[str, Reader] = {
     python_functions.NAME: python_functions.build,
     "cycles-and-trees": toy.cycles_and_trees,
     "planted-motifs": toy.planted_motifs,
 }
 
-# Files by the end of their name; ``.gz`` is left to the readers.
-FORMATS: dict[str, Reader] = {
-    ".zip": tu.read,
-    ".jsonl": jsonl.read,
-    ".ndjson": jsonl.read,
-    ".csv": smiles.read,
-}
-
-FORMAT_NAMES: dict[Reader, str] = {
-    tu.read: "TU",
-    jsonl.read: "JSON Lines",
-    smiles.read: "SMILES in CSV",
-    network_files.read: "network files",
-}
-
-_READABLE = (
-    "a TU folder (with a file NAME_A.txt) or .zip, JSON Lines (.jsonl, .ndjson), a .csv file with "
-    "a column of SMILES, or a folder of .graphml, .gml or .gexf files"
-)
+_TU = FORMATS[0]
 
 
 def load(source: str | os.PathLike[str], **options: Any) -> GraphDataset:
@@ -60,37 +85,78 @@ def load(source: str | os.PathLike[str], **options: Any) -> GraphDataset:
     >>> load("cycles-and-trees", n_graphs=8)
     GraphDataset('cycles-and-trees': 8 graphs, 2 classes, 8 labeled)
     """
-    path = Path(source).expanduser()
-    if source == path.name:  # no folder in it: perhaps a name
-        if source.lower() in GENERATED:
-            return GENERATED[source.lower()](**options)
-        if catalog.is_known(source):
-            return sources.open_entry(catalog.find(source), **options)
-    if path.is_dir():
-        return _folder_reader(path)(path, **options)
-    reader = FORMATS.get(Path(path.name.removesuffix(".gz")).suffix.lower())
-    if reader is not None and path.exists():
-        return reader(path, **options)
-    raise _refusal(source, path, has_known_suffix=reader is not None)
+    return find_format(source).read(Path(source).expanduser(), **options)
 
 
-def format_of(source: str | os.PathLike[str]) -> str:
-    """Return in words what `load` would take a source for; "unknown" where it would refuse it.
+def stream(
+    source: str | os.PathLike[str],
+    *,
+    has_node_labels: bool | None = None,
+    on_error: ErrorHandler = raise_error,
+    **options: Any,
+) -> Iterator[GraphDataset]:
+    """Yield the graphs of a source, in order, as datasets of bounded size.
+
+    Formats that can be streamed are read as they are consumed: no more than a run is in memory,
+    apart from some eight bytes for each name. Other sources are loaded whole and cut. Graphs
+    without a name are named by their position; skipped graphs count for it, too.
+
+    Parameters
+    ----------
+    source : str or path
+        As for `load`.
+    has_node_labels : bool, optional
+        Whether labels of nodes in GML and GEXF files are labels or names, which one file alone
+        cannot tell; see `kgnn.graphs.readers.network_files.read`.
+    on_error : callable
+        Called with the error of each graph that cannot be read, such as a
+        `kgnn.graphs.collector.Skipped`; default: raise it. Errors about a whole file, or about a
+        source that is loaded whole, are always raised.
+    **options
+        Passed to the reader.
 
     Examples
     --------
-    >>> format_of("cycles-and-trees"), format_of("PROTEINS"), format_of("molecules.csv.gz")
-    ('generated', 'TU', 'SMILES in CSV')
+    >>> [len(graphs) for graphs in stream("cycles-and-trees", n_graphs=2500)]
+    [1024, 1024, 452]
+    """
+    found, path = find_format(source), Path(source).expanduser()
+    if found.stream is None:
+        return _cut(named(found.read(path, **options)))
+    if found.may_name_nodes:
+        options["has_node_labels"] = has_node_labels
+    return found.stream(path, on_error=on_error, **options)
+
+
+def find_format(source: str | os.PathLike[str]) -> Format:
+    """Return the format of a source, or raise an error that says what can be read.
+
+    Examples
+    --------
+    >>> find_format("cycles-and-trees").name, find_format("PROTEINS").name
+    ('generated', 'TU')
     """
     path = Path(source).expanduser()
-    if source == path.name and source.lower() in GENERATED:
-        return "generated"
-    if source == path.name and catalog.is_known(source):
-        return FORMAT_NAMES[tu.read]
+    if source == path.name:  # no folder in it: perhaps a name
+        if make := GENERATED.get(source.lower()):
+            return Format("generated", lambda _, **options: make(**options))
+        if catalog.is_known(source):
+            open_entry = partial(sources.open_entry, catalog.find(source))
+            return Format(_TU.name, lambda _, **options: open_entry(**options))
     if path.is_dir():
-        return FORMAT_NAMES[_folder_reader(path)]
-    reader = FORMATS.get(Path(path.name.removesuffix(".gz")).suffix.lower())
-    return "unknown" if reader is None else FORMAT_NAMES[reader]
+        for each in FORMATS:
+            if each.is_in is not None and each.is_in(path):
+                return each
+        raise GraphDataError(f"The folder {path} holds no graphs. {_readable()}")
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    by_suffix = {suffix: each for each in FORMATS for suffix in each.suffixes}
+    if path.exists():
+        if suffix not in by_suffix:
+            raise GraphDataError(f"{path} is of no known format. {_readable()}")
+        return by_suffix[suffix]
+    if source == path.name and suffix not in by_suffix:
+        raise UnknownNameError.of("dataset or file", source, dataset_names())
+    raise DatasetUnavailableError(f"There is no file or folder {path}.")
 
 
 def dataset_names() -> list[str]:
@@ -98,17 +164,19 @@ def dataset_names() -> list[str]:
     return [*(entry.name for entry in catalog.ENTRIES), *GENERATED]
 
 
-def _folder_reader(folder: Path) -> Reader:
-    if any(folder.glob("*_A.txt")):
-        return tu.read
-    if network_files.graph_files(folder):
-        return network_files.read
-    raise GraphDataError(f"The folder {folder} holds no graphs. Readable are {_READABLE}.")
+def _readable() -> str:
+    ways = [(*each.suffixes, "folders") if each.is_in else each.suffixes for each in FORMATS]
+    told = [f"{each.name} ({', '.join(way)})" for each, way in zip(FORMATS, ways, strict=True)]
+    return f"Readable are {', '.join(told)}."
 
 
-def _refusal(source: str | os.PathLike[str], path: Path, has_known_suffix: bool) -> Exception:
-    if path.exists():
-        return GraphDataError(f"{path} is of no known format. Readable are {_READABLE}.")
-    if source == path.name and not has_known_suffix:
-        return UnknownNameError.of("dataset or file", source, dataset_names())
-    return DatasetUnavailableError(f"There is no file or folder {path}.")
+def _cut(graphs: GraphDataset) -> Iterator[GraphDataset]:
+    sizes = graphs.graph_sizes + graphs.edge_counts
+    start, size = 0, 0
+    for row, each in enumerate(sizes.tolist(), start=1):
+        size += each
+        if row - start >= collector.GRAPHS_AT_ONCE or size >= collector.SIZE_AT_ONCE:
+            yield graphs[start:row]
+            start, size = row, 0
+    if start < len(graphs) or len(graphs) == 0:
+        yield graphs[start:]

@@ -1,10 +1,10 @@
 """From and to lists of PyG ``Data``.
 
-PyG has no place for labels as such, only for numbers. ``x`` whose rows are all one-hot, or that is
-one column of integers, is read as node labels, any other ``x`` as node attributes; ``edge_attr`` by
-the same rule as edge labels, one column of floats as edge weights. `to_pyg` writes labels one-hot
-and puts node attributes into ``node_attributes``, with the names of labels and classes beside them,
-so that `from_pyg` gives the same dataset back.
+PyG has no place for labels, only for numbers. ``x`` with one-hot rows, or with one column of
+integers, is read as node labels, any other ``x`` as node attributes; ``edge_attr`` by the same rule
+as edge labels, or with one column of floats as edge weights. `to_pyg` writes labels one-hot and
+node attributes to ``node_attributes``, with the names of labels and classes beside them, so that
+`from_pyg` gives the same dataset back.
 """
 
 from __future__ import annotations
@@ -17,14 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
-from kgnn.graphs.given_values import (
-    by_position,
-    known_or_none,
-    require_length,
-    targets_by_position,
-)
+from kgnn.graphs.collector import GraphCollector, require_graphs
 from kgnn.graphs.graph import Graph, GraphDataset
-from kgnn.graphs.readers.collector import GraphCollector
+from kgnn.graphs.labels import by_position, known_or_none, require_length, targets_by_position
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -39,9 +34,9 @@ def from_pyg(
     name: str = "pyg",
     graph_names: Iterable[str] | None = None,
 ) -> GraphDataset:
-    """Pack PyG ``Data`` objects into a dataset; the module says what becomes of their tensors.
+    """Pack PyG ``Data`` objects into a dataset; the module says how their tensors are read.
 
-    Directed graphs are read as undirected ones, with a warning.
+    Directed graphs are read as undirected, with a warning.
 
     Parameters
     ----------
@@ -49,12 +44,11 @@ def from_pyg(
         Also a PyG dataset.
     targets : iterable, optional
         Class of each graph, by position; None, −1, NaN or empty text for unlabeled. Default:
-        ``data.y``, for which the same holds.
+        ``data.y``, read in the same way.
     name : str
     graph_names : iterable of str, optional
     """
-    graphs = list(data_list)
-    _require_data(graphs)
+    graphs = require_graphs(data_list, torch_geometric().data.Data, "a PyG Data", "data_list")
     classes = None if targets is None else targets_by_position(targets)
     names = None if graph_names is None else by_position(graph_names, "graph_names")
     require_length(classes, len(graphs), "targets")
@@ -74,7 +68,7 @@ def from_pyg(
             node_attributes=node_attributes[row],
             edge_labels=edge_labels[row],
             edge_weights=edge_weights[row],
-            target=_target(place, data) if classes is None else classes[row],
+            target=_y_of(place, data) if classes is None else classes[row],
             name=data.get("name") if names is None else names[row],
         )
     return collector.dataset(name)
@@ -98,15 +92,6 @@ def torch_geometric() -> Any:
     except ImportError as error:
         raise MissingExtraError.of("PyG Data", "torch-geometric", "pyg") from error
     return torch_geometric
-
-
-def _require_data(graphs: list[Any]) -> None:
-    if not graphs:
-        raise GraphDataError("there are no graphs: the list is empty")
-    data_class = torch_geometric().data.Data
-    for row, data in enumerate(graphs):
-        if not isinstance(data, data_class):
-            raise GraphDataError(f"data_list[{row}] must be a PyG Data, got {type(data).__name__}")
 
 
 def _node_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -144,14 +129,14 @@ def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _tables(graphs: list[Any], key: str) -> list[Table | None]:
-    """Return a tensor of each graph as an array with columns, where there is one."""
+    """Return a tensor of each graph as an array with columns, or None."""
     tensors = [data.get(key) for data in graphs]
     arrays = [None if t is None else t.detach().cpu().numpy() for t in tensors]
     return [a[:, None] if a is not None and a.ndim == 1 else a for a in arrays]
 
 
 def _labels(tables: list[Table | None], names: list[Any]) -> list[list[str] | None] | None:
-    """Return the labels that tables hold, or None where the tables hold something else."""
+    """Return the labels in tables, or None if the tables hold something else."""
     there = [table for table in tables if table is not None]
     if all(table.shape[1] == 1 and table.dtype.kind in "iu" for table in there):
         return [None if table is None else table[:, 0].tolist() for table in tables]
@@ -173,7 +158,7 @@ def _is_one_hot(table: Table) -> bool:
 
 def _n_nodes(data: Any) -> int:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyG warns where only the edges tell the number
+        warnings.simplefilter("ignore")  # PyG warns if it has only the edges to count by
         return int(data.num_nodes or 0)
 
 
@@ -199,7 +184,7 @@ def _warn_of_directions(pairs: list[Table]) -> None:
 
 
 def _count_directed(pairs: list[Table]) -> int:
-    """Count the graphs with an arc that has no way back, all graphs at once."""
+    """Count the graphs with an arc whose reverse is missing, all graphs at once."""
     owner = np.repeat(np.arange(len(pairs)), [len(each) for each in pairs])
     ends = np.concatenate(pairs).astype(np.int64)
     shift = int(ends.max(initial=0)) + 1
@@ -207,7 +192,7 @@ def _count_directed(pairs: list[Table]) -> int:
     return len(np.unique(owner[~np.isin(there, back)]))
 
 
-def _target(place: str, data: Any) -> Hashable | None:
+def _y_of(place: str, data: Any) -> Hashable | None:
     if data.y is None:
         return None
     values = by_position(np.asarray(data.y).reshape(-1), f"y of {place}")
@@ -221,7 +206,7 @@ def _target(place: str, data: Any) -> Hashable | None:
 
 
 def _fields(graph: Graph) -> dict[str, Any]:
-    """Everything that the ``Data`` of one graph holds."""
+    """Return the fields of the ``Data`` of one graph."""
     import torch
 
     dataset, values = graph.dataset, {}

@@ -1,20 +1,33 @@
-"""Parsed datasets kept as arrays on this machine, so that the second load takes no time."""
+"""Parsed datasets, kept on this machine as plain arrays that open by memory map."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 import shutil
 import sys
+import tempfile
+import tokenize
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
-from kgnn.errors import GraphDataError
-from kgnn.graphs.datasets import store
+import numpy as np
+
+from kgnn.errors import GraphDataError, excerpt
 from kgnn.graphs.graph import LAYOUT, GraphDataset
+from kgnn.graphs.soundness import require_sound
 
 _logger = logging.getLogger(__name__)
+
+# All errors that opening a file of unknown content may raise.
+_DAMAGE = (
+    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError,
+    RecursionError, MemoryError, SyntaxError, tokenize.TokenError,
+)  # fmt: skip
 
 
 def cache_folder() -> Path:
@@ -31,20 +44,70 @@ def cache_folder() -> Path:
 
 
 def cached(name: str, *key: object, build: Callable[[], GraphDataset]) -> GraphDataset:
-    """Open a dataset that was built before from the same key, or build and keep it.
+    """Open a dataset that was built before with the same key, or build and keep it.
 
-    An entry that is damaged is built again; a cache that cannot be written to is done without.
+    A damaged entry is built again; if the cache cannot be written to, nothing is kept.
     """
     digest = hashlib.blake2b(repr((LAYOUT, *key)).encode(), digest_size=8).hexdigest()
     folder = cache_folder() / "arrays" / f"{name}-{digest}"
     try:
-        return store.open_folder(folder)
+        return open_folder(folder)
     except GraphDataError as error:
         _logger.debug("%s: built anew (%s)", name, error)
     dataset = build()
     try:
         shutil.rmtree(folder, ignore_errors=True)
-        store.save(dataset, folder)
+        save(dataset, folder)
     except OSError as error:
         _logger.warning("%s: not kept for the next time: %s", name, error)
+    return dataset
+
+
+def save(dataset: GraphDataset, folder: Path) -> None:
+    """Write a dataset to ``folder``, all of it or nothing."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        _write(dataset, aside)
+        aside.replace(folder)
+    except OSError:
+        if not folder.exists():  # otherwise another process was first with the same content
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _write(dataset: GraphDataset, folder: Path) -> None:
+    arrays = dataset.arrays()
+    for field, array in arrays.items():
+        np.save(folder / f"{field}.npy", array, allow_pickle=False)
+    meta = {
+        "layout": LAYOUT,
+        "fingerprint": dataset.fingerprint,
+        "arrays": sorted(arrays),
+        "fields": {
+            f.name: getattr(dataset, f.name) for f in fields(dataset) if f.name not in arrays
+        },
+    }
+    (folder / "dataset.json").write_text(json.dumps(meta), encoding="utf-8")
+
+
+def open_folder(folder: Path) -> GraphDataset:
+    """Open what `save` wrote; the arrays stay on disk until they are used."""
+    try:
+        meta = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+        if meta["layout"] != LAYOUT:
+            raise GraphDataError(f"it has layout {meta['layout']}, expected {LAYOUT}")
+        values: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in meta["fields"].items()
+        }
+        for field in meta["arrays"]:
+            with np.errstate(over="raise"):  # of the size of an array
+                stored = np.load(folder / f"{field}.npy", mmap_mode="r")
+            values[field] = stored.view(np.ndarray)
+        dataset = GraphDataset(**values)
+        require_sound(dataset)
+        vars(dataset)["fingerprint"] = str(meta["fingerprint"])  # as computed when it was written
+    except _DAMAGE as error:
+        raise GraphDataError(f"{folder} is not a stored dataset: {excerpt(error, 200)}") from error
     return dataset

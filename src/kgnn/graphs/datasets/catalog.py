@@ -1,4 +1,4 @@
-"""The datasets that have a name: what they are, whom to cite, how to recognize them."""
+"""The named datasets: what they are, whom to cite, and the fingerprint of their content."""
 
 from __future__ import annotations
 
@@ -106,12 +106,17 @@ def _normalized(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-_BY_NAME = {_normalized(name): entry for entry in ENTRIES for name in (entry.name, *entry.aliases)}
+def _entry_of(name: str) -> CatalogEntry | None:
+    wanted = _normalized(name)
+    for entry in ENTRIES:
+        if wanted in map(_normalized, (entry.name, *entry.aliases)):
+            return entry
+    return None
 
 
 def is_known(name: str) -> bool:
     """Tell whether `find` would find the name."""
-    return _normalized(name) in _BY_NAME
+    return _entry_of(name) is not None
 
 
 def find(name: str) -> CatalogEntry:
@@ -122,6 +127,6 @@ def find(name: str) -> CatalogEntry:
     >>> find("imdb-b").name, find("D&D").name
     ('IMDB-BINARY', 'DD')
     """
-    if not is_known(name):
+    if (entry := _entry_of(name)) is None:
         raise UnknownNameError.of("dataset", name, [entry.name for entry in ENTRIES])
-    return _BY_NAME[_normalized(name)]
+    return entry

@@ -17,9 +17,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError
+from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.datasets.cache import cached
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.readers.collector import GraphCollector
 
 NAME = "python-functions"
 PACKAGES = ("asyncio", "email", "multiprocessing", "unittest", "xml")
@@ -133,8 +133,8 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function]]:
 def _graph(function: _Function) -> tuple[list[str], list[tuple[int, int]], list[str]]:
     """Return the labels of nodes, the edges and their labels.
 
-    Nodes are numbered by their position in a walk through the tree, for Python shares one object
-    between all places of an operator. Contexts (load, store) carry nothing and are left out.
+    Nodes are numbered by their position in a walk through the tree, since Python shares one object
+    between all places of an operator. Contexts (load, store) carry no information.
     """
     nodes: list[ast.AST] = [function]
     edges: list[tuple[int, int]] = []

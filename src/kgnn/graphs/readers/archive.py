@@ -1,4 +1,4 @@
-"""Read text files from a folder, or from a zip that nobody vouches for without extracting it."""
+"""Read text files from a folder, or from an untrusted zip without extracting it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from kgnn.errors import ArchiveError, DatasetUnavailableError, GraphDataError
-from kgnn.graphs.excerpts import excerpt
+from kgnn.errors import ArchiveError, DatasetUnavailableError, GraphDataError, excerpt
 
 MAX_MEMBERS = 10_000
 MAX_BYTES = 8 << 30
@@ -23,7 +22,7 @@ MAX_LINE_BYTES = 64 << 20
 MAX_RATIO = 200
 RATIO_FREE_BYTES = 64 << 20
 
-# What `zipfile` and its decompressors raise for bytes that are not as they should be.
+# What `zipfile` and its decompressors raise for damaged bytes.
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -33,20 +32,12 @@ _DAMAGE = (
     NotImplementedError,
     OSError,
     ValueError,
-    MemoryError,  # LZMA takes as much as the file says that it needs
+    MemoryError,  # LZMA allocates as much as the file asks for
 )
 
 
 class TextFiles:
-    """The files of a folder, or of a zip, by their name without folders.
-
-    Parameters
-    ----------
-    path : Path
-        A folder or a ``.zip`` file.
-    max_bytes : int
-        Refuse an archive that unpacks to more than this.
-    """
+    """The files of a folder, or of a zip of at most ``max_bytes``, by their name without folders."""
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         self.path = path
@@ -62,7 +53,7 @@ class TextFiles:
         return sorted(self._members)
 
     def where(self, name: str) -> str:
-        """Say where a file is, for messages."""
+        """Return where a file is, for messages."""
         return str(self.path / name) if self.path.is_dir() else f"{self.path}:{self._members[name]}"
 
     def chunks(self, name: str, size: int = 1 << 23) -> Iterator[bytes]:
@@ -97,7 +88,7 @@ class TextFiles:
                     f"{self.where(name)} cannot be read: {error.strerror or error}"
                 ) from error
             return
-        # A member ends where the directory says that it does, so the sizes checked there hold.
+        # A member cannot be longer than its size in the directory, which was checked.
         try:
             with zipfile.ZipFile(self.path) as archive, archive.open(self._members[name]) as stream:
                 yield stream
@@ -119,7 +110,7 @@ def _checked_members(path: Path, max_bytes: int) -> dict[str, str]:
         raise ArchiveError(
             f"{path} is truncated or not a zip archive: {excerpt(error)}. Get it again."
         ) from error
-    _refuse_bombs(path, [info.file_size for info in infos], max_bytes)
+    _reject_bombs(path, [info.file_size for info in infos], max_bytes)
     members: dict[str, str] = {}
     for info in infos:
         member = _checked_member(path, info)
@@ -131,7 +122,7 @@ def _checked_members(path: Path, max_bytes: int) -> dict[str, str]:
     return members
 
 
-def _refuse_bombs(path: Path, sizes: list[int], max_bytes: int) -> None:
+def _reject_bombs(path: Path, sizes: list[int], max_bytes: int) -> None:
     declared, packed = sum(sizes), path.stat().st_size
     if len(sizes) > MAX_MEMBERS:
         raise ArchiveError(f"{path} holds {len(sizes)} files, more than the {MAX_MEMBERS} allowed")

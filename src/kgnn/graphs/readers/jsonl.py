@@ -18,16 +18,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kgnn.errors import GraphDataError
-from kgnn.graphs.excerpts import excerpt
+from kgnn.errors import GraphDataError, excerpt
+from kgnn.graphs.collector import ErrorHandler, Found, collect, collect_runs, raise_error
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.readers.archive import MAX_BYTES
-from kgnn.graphs.readers.collector import GraphCollector
-from kgnn.graphs.readers.text_lines import numbered_lines, writing_lines
-from kgnn.graphs.refusal import Refusal, stop
+from kgnn.graphs.readers.text import numbered_lines, writing_lines
 
-# Nodes that a line may have beyond the ends of its edges: a number of nodes costs no more to write
-# when it is wrong by a factor of a million.
+# Nodes that a line may have beyond the ends of its edges: a typo in a number of nodes must not
+# allocate a million times the memory.
 MAX_BARE_NODES = 1 << 24
 
 _GRAPH_KEYS = ("id", "nodes", "edges", "weights", "target")
@@ -36,25 +34,24 @@ _NODE_KEYS = ("label", "attributes")
 
 def read(path: Path) -> GraphDataset:
     """Read a ``.jsonl`` or ``.ndjson`` file, plain or compressed as ``.gz``."""
-    graphs = GraphCollector()
-    for place, graph in graphs_in(path, MAX_BYTES):
-        graphs.add(place, **graph)
-    return graphs.dataset(path.name.partition(".")[0])
+    return collect(path, _graphs_in(path, MAX_BYTES, raise_error))
 
 
-def graphs_in(
-    path: Path, max_bytes: int | None = None, refuse: Refusal = stop
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the graphs of a file one by one: a place, and what `GraphCollector.add` takes."""
+def stream(path: Path, on_error: ErrorHandler = raise_error) -> Iterator[GraphDataset]:
+    """Read a file in runs of bounded size."""
+    return collect_runs(path, lambda handler: _graphs_in(path, None, handler), on_error)
+
+
+def _graphs_in(path: Path, max_bytes: int | None, on_error: ErrorHandler) -> Found:
     place = None
-    for number, line in numbered_lines(path, max_bytes, refuse):
+    for number, line in numbered_lines(path, max_bytes, on_error):
         place = f"{path}, line {number}"
         try:
             graph = _graph(_parsed(line))
         except RecursionError:
-            refuse(GraphDataError(f"{place}: nested too deeply to be a graph"))
-        except _Refused as refused:
-            refuse(GraphDataError(f"{place}: {refused}"))
+            on_error(GraphDataError(f"{place}: nested too deeply to be a graph"))
+        except _LineError as error:
+            on_error(GraphDataError(f"{place}: {error}"))
         else:
             yield place, graph
     if place is None:
@@ -69,26 +66,26 @@ def write(dataset: GraphDataset, path: str | Path) -> None:
             stream.write(json.dumps(_record(graph, has_names), ensure_ascii=False) + "\n")
 
 
-class _Refused(Exception):
-    """What is wrong with a line, before it is known which line it is."""
+class _LineError(Exception):
+    """What is wrong with a line; the caller adds its number."""
 
 
 def _parsed(line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line, parse_constant=_refuse_constant)
+        record = json.loads(line, parse_constant=_reject_constant)
     except ValueError as error:
-        raise _Refused(f"not valid JSON: {error}") from error
+        raise _LineError(f"not valid JSON: {error}") from error
     if not isinstance(record, dict):
-        raise _Refused(f"expected an object with nodes and edges, got {_shown(record)}")
+        raise _LineError(f"expected an object with nodes and edges, got {_shown(record)}")
     _require_keys(record, _GRAPH_KEYS)
     for key in ("nodes", "edges"):
         if key not in record:
-            raise _Refused(f"there is no '{key}' among its keys {sorted(record)}")
+            raise _LineError(f"there is no '{key}' among its keys {sorted(record)}")
     return record
 
 
-def _refuse_constant(constant: str) -> NoReturn:
-    raise _Refused(f"{constant} is not a finite number")
+def _reject_constant(constant: str) -> NoReturn:
+    raise _LineError(f"{constant} is not a finite number")
 
 
 def _require_keys(record: dict[str, Any], known: tuple[str, ...]) -> None:
@@ -96,7 +93,7 @@ def _require_keys(record: dict[str, Any], known: tuple[str, ...]) -> None:
         if key not in known:
             near = difflib.get_close_matches(excerpt(key).lower(), known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
-            raise _Refused(f"unknown key '{excerpt(key)}'; {hint}")
+            raise _LineError(f"unknown key '{excerpt(key)}'; {hint}")
 
 
 def _graph(record: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +101,7 @@ def _graph(record: dict[str, Any]) -> dict[str, Any]:
     n_nodes, node_labels, attributes = _nodes(record["nodes"])
     pairs, edge_labels = _edges(record["edges"])
     if isinstance(record["nodes"], int) and n_nodes > MAX_BARE_NODES + 2 * len(pairs):
-        raise _Refused(f"{n_nodes} nodes are too many for {len(pairs)} edges")
+        raise _LineError(f"{n_nodes} nodes are too many for {len(pairs)} edges")
     return {
         "n_nodes": n_nodes,
         "edges": pairs,
@@ -121,7 +118,7 @@ def _nodes(nodes: Any) -> tuple[int, list[Any] | None, list[Any] | None]:
     if _is_integer(nodes) and nodes >= 0:
         return nodes, None, None
     if not isinstance(nodes, list):
-        raise _Refused(f"nodes must be a number or a list, got {_shown(nodes)}")
+        raise _LineError(f"nodes must be a number or a list, got {_shown(nodes)}")
     records = [node if isinstance(node, dict) else {"label": node} for node in nodes]
     for record in records:
         _require_keys(record, _NODE_KEYS)
@@ -138,31 +135,31 @@ def _all_or_none(records: list[dict[str, Any]], key: str) -> list[Any] | None:
     values = [record[key] for record in records if record.get(key) is not None]
     if values and len(values) < len(records):
         node = next(v for v, record in enumerate(records) if record.get(key) is None)
-        raise _Refused(f"node {node} has no {key}, but other nodes have")
+        raise _LineError(f"node {node} has no {key}, but other nodes have")
     return values or None
 
 
 def _attribute_rows(rows: list[Any]) -> list[list[float]]:
     for node, row in enumerate(rows):
         if not isinstance(row, list) or not all(map(_is_number, row)):
-            raise _Refused(
+            raise _LineError(
                 f"attributes of node {node} must be a list of numbers, got {_shown(row)}"
             )
         if len(row) != len(rows[0]):
-            raise _Refused(f"node {node} has {len(row)} attributes, but node 0 has {len(rows[0])}")
+            raise _LineError(f"node {node} has {len(row)} attributes, but node 0 has {len(rows[0])}")
     return rows
 
 
 def _edges(edges: Any) -> tuple[list[list[int]], list[Any] | None]:
     if not isinstance(edges, list):
-        raise _Refused(f"edges must be a list of [u, v] or [u, v, label], got {_shown(edges)}")
+        raise _LineError(f"edges must be a list of [u, v] or [u, v, label], got {_shown(edges)}")
     for number, edge in enumerate(edges):
         if not isinstance(edge, list) or len(edge) not in (2, 3):
-            raise _Refused(f"edge {number} must be [u, v] or [u, v, label], got {_shown(edge)}")
+            raise _LineError(f"edge {number} must be [u, v] or [u, v, label], got {_shown(edge)}")
         if not all(map(_is_integer, edge[:2])):
-            raise _Refused(f"edge {number} must join two node numbers, got {_shown(edge)}")
+            raise _LineError(f"edge {number} must join two node numbers, got {_shown(edge)}")
         if len(edge) != len(edges[0]):
-            raise _Refused(f"edges 0 and {number} differ: either all have a label or none")
+            raise _LineError(f"edges 0 and {number} differ: either all have a label or none")
     pairs = [edge[:2] for edge in edges]
     if not edges or len(edges[0]) == 2:
         return pairs, None
@@ -172,7 +169,7 @@ def _edges(edges: Any) -> tuple[list[list[int]], list[Any] | None]:
 def _weights(weights: Any) -> list[float] | None:
     if weights is None or (isinstance(weights, list) and all(map(_is_number, weights))):
         return weights
-    raise _Refused(f"weights must be a list of numbers, got {_shown(weights)}")
+    raise _LineError(f"weights must be a list of numbers, got {_shown(weights)}")
 
 
 def _label(what: str, value: Any) -> str | int | float:
@@ -184,7 +181,7 @@ def _label(what: str, value: Any) -> str | int | float:
         return int(value)  # 1 and 1.0 are one label
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    raise _Refused(f"{what} must be text or a number, got {_shown(value)}")
+    raise _LineError(f"{what} must be text or a number, got {_shown(value)}")
 
 
 def _is_integer(value: Any) -> bool:

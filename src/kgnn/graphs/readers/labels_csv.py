@@ -5,21 +5,22 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from kgnn.errors import GraphDataError
-from kgnn.graphs.excerpts import excerpt
+from kgnn.errors import GraphDataError, excerpt
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.readers.csv_table import column, table_rows
+from kgnn.graphs.labels import encode
+from kgnn.graphs.readers.text import csv_rows, find_column
 
-_NAMED = 3  # ids in a message
-_COMPARED = 20_000  # names that may be the one that was meant
+_MAX_IDS = 3  # in a message
+_MAX_COMPARED = 20_000  # names that a misspelled one is compared with
 _FILE_ENDING = re.compile(r"\.(graphml|gml|gexf)(\.gz)?$", re.IGNORECASE)
 
 
 class Label(NamedTuple):
-    """The class of a graph, None where it is not known, and where the file says so."""
+    """The class of a graph, None if it is unknown, and where it was read."""
 
     text: str | None
     line: int
@@ -34,9 +35,9 @@ class Label(NamedTuple):
 def read_labels(
     path: str | Path, *, id_column: str | None = None, label_column: str | None = None
 ) -> dict[str, Label]:
-    """Read a table with a header and the columns ``id`` and ``label``; others are ignored.
+    """Read a table with a header and the columns ``id`` and ``label``, by id, in its order.
 
-    An id may be repeated with the same label. An empty label is an unknown one.
+    Other columns are ignored. An id may be repeated with the same label. An empty label is unknown.
 
     Parameters
     ----------
@@ -44,56 +45,37 @@ def read_labels(
         Separated by commas, semicolons or tabs, perhaps ``.gz``.
     id_column, label_column : str, optional
         Other names of the two columns.
-
-    Returns
-    -------
-    dict of str to Label
-        By id, in the order of the file.
     """
     path = Path(path)
-    rows = table_rows(path)
+    rows = csv_rows(path)
     header = next(rows, None)
     if header is None:
         raise GraphDataError(f"{path} is empty: expected a header such as id,label")
-    places = [
-        column(path, header.cells, id_column, ("id",)),
-        column(path, header.cells, label_column, ("label",)),
-    ]
-    if None in places or places[0] == places[1]:
+    id_place = find_column(path, header.cells, id_column, ("id",))
+    label_place = find_column(path, header.cells, label_column, ("label",))
+    if id_place is None or label_place is None or id_place == label_place:
         raise GraphDataError(
             f"{path}, line {header.line}: expected a header with the columns id and label (or name "
             f"others), got {excerpt(header.cells)}"
         )
     labels: dict[str, Label] = {}
     for row in rows:
-        name, text = (row.cells[place] for place in places if place is not None)
-        _keep(labels, name, Label(text or None, row.line, path))
+        name, label = row.cells[id_place], Label(row.cells[label_place] or None, row.line, path)
+        if not name:
+            raise GraphDataError(f"{label.place}: there is no id before '{label.text}'")
+        known = labels.setdefault(name, label)
+        if known.text != label.text:
+            raise _contradiction(name, label, known)
     return labels
 
 
-def _keep(labels: dict[str, Label], name: str, label: Label) -> None:
-    if not name:
-        raise GraphDataError(f"{label.place}: there is no id before '{label.text}'")
-    known = labels.setdefault(name, label)
-    if known.text != label.text:
-        raise _contradiction(name, label, known)
-
-
-def _contradiction(name: str, label: Label, known: Label) -> GraphDataError:
-    place = f"line {known.line}" if known.source == label.source else known.place
-    return GraphDataError(
-        f"{label.place}: '{excerpt(name)}' is {excerpt(label.text or 'unlabeled')} here, but "
-        f"{excerpt(known.text or 'unlabeled')} in {place}; a graph has one label"
-    )
-
-
-def merged_labels(tables: Iterable[Mapping[str, Label]]) -> dict[str, Label]:
-    """Join tables of labels; where one does not know a label, another may.
+def merge_labels(tables: Iterable[Mapping[str, Label]]) -> dict[str, Label]:
+    """Join tables of labels; a label that is unknown in one may be known in another.
 
     Examples
     --------
     >>> first, second = {"a": Label("x", 2), "b": Label(None, 3)}, {"b": Label("y", 2)}
-    >>> {name: label.text for name, label in merged_labels([first, second]).items()}
+    >>> {name: label.text for name, label in merge_labels([first, second]).items()}
     {'a': 'x', 'b': 'y'}
     """
     merged: dict[str, Label] = {}
@@ -107,15 +89,24 @@ def merged_labels(tables: Iterable[Mapping[str, Label]]) -> dict[str, Label]:
     return merged
 
 
-def labels_for(
+def _contradiction(name: str, label: Label, known: Label) -> GraphDataError:
+    place = f"line {known.line}" if known.source == label.source else known.place
+    return GraphDataError(
+        f"{label.place}: '{excerpt(name)}' is {excerpt(label.text or 'unlabeled')} here, but "
+        f"{excerpt(known.text or 'unlabeled')} in {place}; a graph has one label"
+    )
+
+
+def label_graphs(
     graphs: GraphDataset,
     labels: Mapping[str, Label],
     *,
     ignore_unknown: bool = False,
-) -> list[str | None]:
-    """Return the label of each graph, None where the table has none.
+    keep_targets: bool = False,
+) -> tuple[GraphDataset, list[str]]:
+    """Return the graphs with these labels as targets, and the ids that are of no graph.
 
-    Ids are names of graphs (of files, with or without their ending), or numbers from 0 where
+    Ids are names of graphs (of files, with or without their ending), or numbers from 0 if the
     graphs have no names.
 
     Parameters
@@ -123,52 +114,59 @@ def labels_for(
     graphs : GraphDataset
     labels : mapping of str to Label
     ignore_unknown : bool
-        Leave out ids of graphs that are not there, rather than refuse the table.
+        Accept ids that are of no graph.
+    keep_targets : bool
+        Graphs without a label here keep the target that they have.
 
     Examples
     --------
     >>> from kgnn.graphs.datasets.toy import cycles_and_trees
-    >>> labels_for(cycles_and_trees(3), {"0": Label("ring", 2), "2": Label(None, 3)})
-    ['ring', None, None]
+    >>> labeled, _ = label_graphs(cycles_and_trees(2), {"1": Label("ring", 2)})
+    >>> labeled[0].target, labeled[1].target
+    (None, 'ring')
     """
     row_of = {graph.name: graph.row for graph in graphs}
     found: list[str | None] = [None] * len(graphs)
-    taken: dict[int, str] = {}
+    id_of: dict[int, str] = {}
     unknown: dict[str, Label] = {}
     for name, label in labels.items():
         row = row_of.get(name, row_of.get(_FILE_ENDING.sub("", name)))
         if row is None:
             unknown[name] = label
-            continue
-        if found[row] is None:
-            found[row], taken[row] = label.text, name
+        elif found[row] is None:
+            found[row], id_of[row] = label.text, name
         elif label.text not in (None, found[row]):
             raise GraphDataError(
-                f"{label.place}: '{name}' and '{taken[row]}' are one graph, but have different "
+                f"{label.place}: '{name}' and '{id_of[row]}' are one graph, but have different "
                 "labels"
             )
     if unknown and not ignore_unknown:
-        raise GraphDataError(_unknown_in_words(unknown, row_of))
-    return found
+        raise GraphDataError(_unknown_in_words(unknown, list(row_of)))
+    if keep_targets:
+        found = _with_targets(graphs, found)
+    targets, class_names = encode(found)
+    return replace(graphs, targets=targets, class_names=class_names), list(unknown)
 
 
-def unknown_ids(graphs: GraphDataset, labels: Iterable[str]) -> list[str]:
-    """Return the ids that no graph has."""
-    names = {graph.name for graph in graphs}
-    return [each for each in labels if not {each, _FILE_ENDING.sub("", each)} & names]
+def _with_targets(graphs: GraphDataset, labels: list[str | None]) -> list[str | None]:
+    for graph, label in zip(graphs, labels, strict=True):
+        if None not in (label, graph.target) and label != graph.target:
+            raise GraphDataError(
+                f"'{graph.name}' is {label} by --labels, but {graph.target} in the data; a graph "
+                "has one label"
+            )
+    return [label or graph.target for graph, label in zip(graphs, labels, strict=True)]
 
 
-def _unknown_in_words(unknown: Mapping[str, Label], known: Mapping[str, int]) -> str:
-    first, label = next(iter(unknown.items()))
-    names = list(known)
-    near = difflib.get_close_matches(first, names[:_COMPARED], n=_NAMED)
-    hint = f"nearest: {', '.join(near)}" if near else f"ids are like {', '.join(names[:_NAMED])}"
-    others = list(unknown)[1:]
+def _unknown_in_words(unknown: Mapping[str, Label], names: list[str]) -> str:
+    first, *others = unknown
+    near = difflib.get_close_matches(first, names[:_MAX_COMPARED], n=_MAX_IDS)
+    hint = f"nearest: {', '.join(near)}" if near else f"ids are like {', '.join(names[:_MAX_IDS])}"
     more = ""
     if others:
-        rest = ", …" if len(others) > _NAMED else ""
-        more = f"; {len(others)} more are unknown: {', '.join(others[:_NAMED])}{rest}"
+        rest = ", …" if len(others) > _MAX_IDS else ""
+        more = f"; {len(others)} more are unknown: {', '.join(others[:_MAX_IDS])}{rest}"
     return (
-        f"{label.place}: there is no graph '{first}' ({hint}){more}. Correct them, "
+        f"{unknown[first].place}: there is no graph '{first}' ({hint}){more}. Correct them, "
         "or leave them out with --ignore-unknown"
     )

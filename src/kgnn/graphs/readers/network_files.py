@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from kgnn.errors import DatasetUnavailableError, GraphDataError
-from kgnn.graphs.excerpts import excerpt
-from kgnn.graphs.given_values import class_name
+from kgnn.errors import DatasetUnavailableError, GraphDataError, excerpt
+from kgnn.graphs.collector import ErrorHandler, raise_error
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.nx_graphs import collected, networkx
+from kgnn.graphs.labels import class_name
+from kgnn.graphs.nx_graphs import networkx, pack_networkx
 from kgnn.graphs.readers.labels_csv import read_labels
-from kgnn.graphs.readers.text_lines import opened
-from kgnn.graphs.refusal import Refusal, stop
+from kgnn.graphs.readers.text import opened
 
 MAX_FILE_BYTES = 256 << 20
+FILES_AT_ONCE = 64
 
 _SUFFIXES = (".graphml", ".gml", ".gexf")
 _logger = logging.getLogger(__name__)
@@ -28,30 +28,44 @@ _logger = logging.getLogger(__name__)
 def read(folder: Path, has_node_labels: bool | None = None) -> GraphDataset:
     """Read all GraphML, GML and GEXF files of a folder, also ``.gz``, sorted by name.
 
-    A graph is named after its file. Its class is its own attribute ``target`` or ``label``, else
-    what ``labels.csv`` (columns ``id`` and ``label``) in the folder says, else the subfolder that
-    the file is in. In GML and GEXF a node's ``label`` is often no more than its name; labels that
-    never repeat within a graph are therefore left out for these formats, unless
-    ``has_node_labels`` says what they are.
+    A graph is named after its file. Its class is its own attribute ``target`` or ``label``, or the
+    label in ``labels.csv`` (columns ``id`` and ``label``) in the folder, or the file's subfolder.
+    In GML and GEXF a node's ``label`` is often just its name; labels that never repeat within a
+    graph are therefore left out for these formats, unless ``has_node_labels`` says what they are.
     """
-    return next(read_parts(folder, None, has_node_labels))
+    files = _graph_files(folder)
+    return _read_part(folder, files, _classes(folder, files), has_node_labels, raise_error)
 
 
-def read_parts(
-    folder: Path,
-    files_at_once: int | None,
-    has_node_labels: bool | None = None,
-    refuse: Refusal = stop,
+def stream(
+    folder: Path, has_node_labels: bool | None = None, on_error: ErrorHandler = raise_error
 ) -> Iterator[GraphDataset]:
-    """Read a folder as `read` does, some files at a time; None is for all at once."""
-    files = graph_files(folder)
-    if not files:
-        raise GraphDataError(f"{folder} holds no {', '.join(_SUFFIXES)} files")
+    """Read a folder as `read` does, some files at a time."""
+    files = _graph_files(folder)
     classes = _classes(folder, files)
-    for part in _batched(files, files_at_once or len(files)):
-        found = _read_part(folder, part, classes, has_node_labels, refuse)
+    for start in range(0, len(files), FILES_AT_ONCE):
+        part = files[start : start + FILES_AT_ONCE]
+        found = _read_part(folder, part, classes, has_node_labels, on_error)
         if len(found):
             yield found
+
+
+def are_in(folder: Path) -> bool:
+    """Tell whether a folder or its subfolders hold graph files."""
+    return bool(_listed(folder))
+
+
+def _graph_files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise DatasetUnavailableError(f"There is no folder {folder}.")
+    if not (files := _listed(folder)):
+        raise GraphDataError(f"{folder} holds no {', '.join(_SUFFIXES)} files")
+    return files
+
+
+def _listed(folder: Path) -> list[Path]:
+    files = [*folder.glob("*"), *folder.glob("*/*")]
+    return sorted(f for f in files if _format(f) in _SUFFIXES and f.is_file())
 
 
 def _read_part(
@@ -59,9 +73,9 @@ def _read_part(
     files: list[Path],
     classes: dict[str, str],
     has_node_labels: bool | None,
-    refuse: Refusal,
+    on_error: ErrorHandler,
 ) -> GraphDataset:
-    files, graphs = _read_each(files, refuse)
+    files, graphs = _read_each(files, on_error)
     names = [_name(folder, path) for path in files]
     targets = [
         _own_target(graph) or classes.get(name, _subfolder(folder, path))
@@ -69,30 +83,18 @@ def _read_part(
     ]
     _drop_display_names(files, graphs, has_node_labels)
     places = [str(path) for path in files]
-    return collected(graphs, places, targets, names, name=folder.name, refuse=refuse)
+    return pack_networkx(graphs, places, targets, names, name=folder.name, on_error=on_error)
 
 
-def _read_each(files: list[Path], refuse: Refusal) -> tuple[list[Path], list[Any]]:
+def _read_each(files: list[Path], on_error: ErrorHandler) -> tuple[list[Path], list[Any]]:
     """Return the files that can be read, and their graphs."""
     graphs = {}
     for path in files:
         try:
             graphs[path] = _read_one(path)
         except GraphDataError as error:
-            refuse(error)
+            on_error(error)
     return list(graphs), list(graphs.values())
-
-
-def _batched(files: list[Path], size: int) -> list[list[Path]]:
-    return [files[start : start + size] for start in range(0, len(files), size)]
-
-
-def graph_files(folder: Path) -> list[Path]:
-    """List the files of a folder and of its subfolders that hold a graph."""
-    if not folder.is_dir():
-        raise DatasetUnavailableError(f"There is no folder {folder}.")
-    files = [*folder.glob("*"), *folder.glob("*/*")]
-    return sorted(f for f in files if _format(f) in _SUFFIXES and f.is_file())
 
 
 def _format(path: Path) -> str:
@@ -117,7 +119,7 @@ def _read_one(path: Path) -> Any:
     data = _bounded(path)
     nx = networkx()
     if _format(path) != ".gml":
-        _refuse_declarations(path, data)
+        _reject_declarations(path, data)
     try:
         if _format(path) == ".gml":
             return nx.read_gml(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), label=None)
@@ -137,8 +139,8 @@ def _bounded(path: Path) -> bytes:
     return data
 
 
-def _refuse_declarations(path: Path, data: bytes) -> None:
-    """Refuse XML that is malformed or declares entities, which can expand without end."""
+def _reject_declarations(path: Path, data: bytes) -> None:
+    """Reject XML that is malformed or declares entities, which can expand without end."""
 
     def refuse(*_: Any) -> None:
         raise GraphDataError(
@@ -157,14 +159,14 @@ def _refuse_declarations(path: Path, data: bytes) -> None:
 
 
 def _classes(folder: Path, files: list[Path]) -> dict[str, str]:
-    """Read ``labels.csv``, where there is one; its ids are files with or without their ending."""
+    """Read ``labels.csv``, if there is one; its ids are files with or without their ending."""
     path = folder / "labels.csv"
     if not path.exists():
         return {}
     names = {name: name for name in (_name(folder, file) for file in files)}
     for file in files:
         whole = file.relative_to(folder).as_posix()
-        # A name that happens to end like a file is a name first.
+        # A name that happens to end like a file wins over the file.
         names.setdefault(whole, _name(folder, file))
         names.setdefault(whole.removesuffix(".gz"), _name(folder, file))
     classes: dict[str, str] = {}

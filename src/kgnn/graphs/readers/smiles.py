@@ -7,29 +7,30 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from kgnn.errors import GraphDataError, MissingExtraError
-from kgnn.graphs.excerpts import excerpt
-from kgnn.graphs.given_values import require_length, targets_by_position
+from kgnn.errors import GraphDataError, MissingExtraError, excerpt
+from kgnn.graphs.collector import (
+    ErrorHandler,
+    Found,
+    GraphCollector,
+    collect,
+    collect_runs,
+    raise_error,
+)
 from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.labels import require_length, targets_by_position
 from kgnn.graphs.readers.archive import MAX_BYTES
-from kgnn.graphs.readers.collector import GraphCollector
-from kgnn.graphs.readers.csv_table import Row, column, table_rows
-from kgnn.graphs.refusal import Refusal, stop
+from kgnn.graphs.readers.text import Row, csv_rows, find_column
 
 # RDKit takes seconds for so many characters, and minutes for ten times as many.
 MAX_SMILES = 10_000
+OPTIONS = ("smiles_column", "target_column", "id_column")
 
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smi", "mol", "molecule")
 _TARGET_NAMES = ("target", "label", "class", "activity", "y")
 _ID_NAMES = ("id", "mol_id", "molecule_id", "compound_id", "chembl_id", "name")
 
 
-def read(
-    path: Path,
-    smiles_column: str | None = None,
-    target_column: str | None = None,
-    id_column: str | None = None,
-) -> GraphDataset:
+def read(path: Path, **columns: str | None) -> GraphDataset:
     """Read molecules: atoms are nodes labeled by symbol, bonds are edges labeled by type.
 
     Parameters
@@ -38,43 +39,48 @@ def read(
         A ``.csv`` file with a header, separated by commas, semicolons or tabs, perhaps ``.gz``.
     smiles_column, target_column, id_column : str, optional
         Default: recognized by their usual names, such as ``smiles``, ``label`` and ``id``. An empty
-        target is unlabeled; a file without targets or ids is fine.
+        target is unlabeled; targets and ids are optional.
     """
-    molecules = GraphCollector()
-    columns = (smiles_column, target_column, id_column)
-    for place, graph in molecules_in(path, *columns, max_bytes=MAX_BYTES):
-        molecules.add(place, **graph)
-    return molecules.dataset(path.name.partition(".")[0])
+    return collect(path, _molecules_in(path, MAX_BYTES, raise_error, **columns))
 
 
-def molecules_in(
+def stream(
+    path: Path, on_error: ErrorHandler = raise_error, **columns: str | None
+) -> Iterator[GraphDataset]:
+    """Read a file in runs of bounded size."""
+    return collect_runs(
+        path, lambda handler: _molecules_in(path, None, handler, **columns), on_error
+    )
+
+
+def _molecules_in(
     path: Path,
+    max_bytes: int | None,
+    on_error: ErrorHandler,
+    *,
     smiles_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
-    max_bytes: int | None = None,
-    refuse: Refusal = stop,
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the molecules of a file one by one: a place, and what `GraphCollector.add` takes."""
-    rows = table_rows(path, max_bytes, refuse)
+) -> Found:
+    rows = csv_rows(path, max_bytes, on_error)
     header = next(rows, Row(0, [])).cells
     first = next(rows, None)
     if first is None:
         raise GraphDataError(f"{path} holds no molecules: expected a header and a line for each")
-    smiles = column(path, header, smiles_column, _SMILES_NAMES)
+    smiles = find_column(path, header, smiles_column, _SMILES_NAMES)
     if smiles is None:
         raise GraphDataError(
             f"{path} has no column named {' or '.join(_SMILES_NAMES)}, only "
             f"{excerpt(header, 300)}; name it with smiles_column"
         )
-    target = column(path, header, target_column, _TARGET_NAMES)
-    identity = column(path, header, id_column, _ID_NAMES)
+    target = find_column(path, header, target_column, _TARGET_NAMES)
+    identity = find_column(path, header, id_column, _ID_NAMES)
     for line, cells in chain([first], rows):
         place = f"{path}, line {line}"
         try:
             graph = _graph(place, cells[smiles])
         except GraphDataError as error:
-            refuse(error)
+            on_error(error)
             continue
         graph["target"] = None if target is None else cells[target] or None
         graph["name"] = None if identity is None else cells[identity]
@@ -131,7 +137,7 @@ def _graph(place: str, smiles: str) -> dict[str, Any]:
 
 
 def _molecule(smiles: str) -> Any:
-    """Parse SMILES without RDKit's own messages; None where it is not valid."""
+    """Parse SMILES without RDKit's own messages; None if it is not valid."""
     try:
         from rdkit import Chem, rdBase
     except ImportError as error:

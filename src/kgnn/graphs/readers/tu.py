@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from array import array
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError, KgnnWarning
-from kgnn.graphs.arcs import ConflictingEdgesError
 from kgnn.graphs.graph import GraphDataset, Ints, ShortInts
-from kgnn.graphs.packing import pack
+from kgnn.graphs.packing import ConflictingEdgesError, pack
 from kgnn.graphs.readers.archive import TextFiles
-from kgnn.graphs.readers.number_table import read_pieces, read_table
 
-# Graphs without nodes, by which the largest id may exceed the number of nodes.
+# The largest graph id may exceed the number of nodes by this many graphs without nodes.
 MAX_EMPTY_GRAPHS = 1 << 20
+# Larger integers would be read as one of these.
+_EXTREMES = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+
+
+def is_in(folder: Path) -> bool:
+    """Tell whether a folder holds a dataset of this format."""
+    return any(folder.glob("*_A.txt"))
 
 
 def read(path: Path) -> GraphDataset:
-    """Read ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and what else there is of a dataset."""
+    """Read ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and the optional files beside them."""
     files = TextFiles(path)
     name = _dataset_name(files)
     graph_of_node, targets = _graphs(files, name)
@@ -87,8 +94,8 @@ def _graphs(files: TextFiles, name: str) -> tuple[Ints, list[int] | None]:
 
 def _edges(files: TextFiles, file: str, graph_of_node: Ints) -> tuple[ShortInts, ShortInts]:
     """Return the end nodes of all edges, each within one graph."""
-    graphs = graph_of_node.astype(np.int32)  # the smaller, the more of it stays in the cache
-    flat = array("i")  # grows in place, where joining arrays would hold everything twice
+    graphs = graph_of_node.astype(np.int32)  # half the size uses the cache better
+    flat = array("i")  # grows in place; joining arrays would hold everything twice
     for before, ends in read_pieces(files, file, np.int64, columns=2):
         line = f"{files.where(file)}, line"
         _require_range(line, ends, len(graphs), "node", before)
@@ -146,3 +153,94 @@ def _optional(files: TextFiles, file: str, dtype: Any, n_lines: int) -> NDArray[
     if len(table) != n_lines:
         raise GraphDataError(f"{files.where(file)} has {len(table)} lines, expected {n_lines}")
     return table
+
+
+# -- tables of numbers ----------------------------------------------------------------------------
+
+
+def read_table(files: TextFiles, file: str, dtype: Any, columns: int | None = None) -> NDArray[Any]:
+    """Read a whole file as an ``(n_lines, columns)`` array of int64 or float64."""
+    pieces = [piece for _, piece in read_pieces(files, file, dtype, columns)]
+    return np.concatenate(pieces) if pieces else np.empty((0, columns or 1), dtype=dtype)
+
+
+def read_pieces(
+    files: TextFiles, file: str, dtype: Any, columns: int | None = None
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield a file in pieces, each with the number of lines before it, in bounded memory."""
+    before = 0
+    for text in files.chunks(file):
+        columns = columns or text.partition(b"\n")[0].count(b",") + 1
+        values = _parse(text, dtype, columns)
+        if values is None:
+            _raise_bad_line(files.where(file), text, before, dtype, columns)
+        yield before, values
+        before += len(values)
+
+
+def _parse(text: bytes, dtype: Any, columns: int) -> NDArray[Any] | None:
+    """Parse lines with numpy's own parser; None if any is not ``columns`` finite numbers."""
+    raw = np.frombuffer(text, dtype=np.uint8)
+    places = np.flatnonzero((raw == ord(",")) | (raw == ord("\n")))
+    separators = raw[places]
+    if len(separators) % columns:
+        return None
+    by_line = separators.reshape(-1, columns)
+    if (by_line[:, -1] != ord("\n")).any() or (by_line[:, :-1] != ord(",")).any():
+        return None
+    if _has_empty_cell(text, raw[places - 1]) or (dtype is np.int64 and _has_lone_sign(text)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # numpy only warns of what it cannot read
+        try:
+            values = np.fromstring(text.replace(b",", b" "), dtype=dtype, sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+    if len(values) != by_line.size or not _is_exact(values):
+        return None
+    return values.reshape(-1, columns)
+
+
+def _has_empty_cell(text: bytes, ends: NDArray[Any]) -> bool:
+    """Tell whether a number is missing; two numbers in another cell would hide it."""
+    if not ((ends <= ord(" ")) | (ends == ord(","))).any():  # last bytes of all cells
+        return False
+    tight = b"\n" + text.translate(None, b" \t\r\v\f")
+    return any(empty in tight for empty in (b"\n\n", b"\n,", b",,", b",\n"))
+
+
+def _has_lone_sign(text: bytes) -> bool:
+    """Tell whether a sign has no number; numpy reads it as 0 or as the sign of the next."""
+    return (b"-" in text or b"+" in text) and re.search(rb"[+-](?!\d)", text) is not None
+
+
+def _is_exact(values: NDArray[Any]) -> bool:
+    if values.dtype.kind == "f":
+        return bool(np.isfinite(values).all())
+    return bool(values.min() > _EXTREMES[0] and values.max() < _EXTREMES[1])
+
+
+def _raise_bad_line(where: str, text: bytes, before: int, dtype: Any, columns: int) -> NoReturn:
+    """Find the line that cannot be read and say what is wrong with it."""
+    expected = "an integer" if dtype is np.int64 else "a finite number"
+    for number, line in enumerate(text.decode("utf-8", "replace").split("\n"), start=before + 1):
+        parts = line.split(",")
+        if len(parts) != columns:
+            raise GraphDataError(
+                f"{where}, line {number}: expected {columns} value{'s' * (columns > 1)}, "
+                f"got {len(parts)} in '{line[:80]}'"
+            )
+        for part in parts:
+            if not _is_readable(part, dtype):
+                raise GraphDataError(
+                    f"{where}, line {number}: expected {expected}, got '{part.strip()[:80]}'"
+                )
+    raise GraphDataError(f"{where}: the lines from {before + 1} on are not {columns} numbers each")
+
+
+def _is_readable(text: str, dtype: Any) -> bool:
+    try:
+        value = int(text) if dtype is np.int64 else float(text)
+    except ValueError:
+        return False
+    return bool(np.isfinite(value)) if isinstance(value, float) else abs(value) < _EXTREMES[1]

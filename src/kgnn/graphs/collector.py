@@ -1,27 +1,67 @@
-"""Gather graphs one by one, as most formats give them, and pack them at the end."""
+"""Gather graphs one by one, as most formats give them, and pack them: all at once or in runs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgnn.errors import GraphDataError
-from kgnn.graphs.excerpts import excerpt
-from kgnn.graphs.given_values import is_unknown
+from kgnn.errors import GraphDataError, excerpt
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
-from kgnn.graphs.packing import pack
+from kgnn.graphs.labels import is_unknown
+from kgnn.graphs.packing import MAX_NODES, finite, pack
 
-MAX_NODES = np.iinfo(np.int32).max  # which number the nodes of a dataset
+GRAPHS_AT_ONCE = 1024
+# Nodes and edges of a run; a single graph may have more.
+SIZE_AT_ONCE = 1 << 18
+
+# A reader calls this with what is wrong with a graph, and goes on with the next if it returns.
+ErrorHandler = Callable[[GraphDataError], None]
+# Place of a graph and the arguments of `GraphCollector.add`.
+Found = Iterator[tuple[str, dict[str, Any]]]
+
+_MAX_REASONS = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+def raise_error(error: GraphDataError) -> None:
+    """Stop reading at the first graph that cannot be read."""
+    raise error
+
+
+@dataclass
+class Skipped:
+    """An error handler that skips graphs: how many, and why the first ones.
+
+    Examples
+    --------
+    >>> skipped = Skipped()
+    >>> skipped(GraphDataError("graphs.jsonl, line 3: not valid JSON"))
+    >>> skipped
+    Skipped(n=1, reasons=['graphs.jsonl, line 3: not valid JSON'])
+    """
+
+    n: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+    def __call__(self, error: GraphDataError) -> None:
+        """Skip one graph."""
+        self.add(Skipped(1, [str(error)]))
+
+    def add(self, other: Skipped) -> None:
+        """Add what another handler has skipped."""
+        self.n += other.n
+        self.reasons = [*self.reasons, *other.reasons][:_MAX_REASONS]
+
+
 class GraphCollector:
-    """Graphs on their way into a `GraphDataset`, each with the place that it comes from.
+    """Graphs on their way into a `GraphDataset`, each with the place where it was found.
 
     Either all graphs have a kind of data or none; graphs without nodes (edges) need no data on
     nodes (edges). Errors begin with the place, such as ``molecules.jsonl, line 3``.
@@ -64,15 +104,15 @@ class GraphCollector:
     ) -> None:
         """Add one graph; its edges are pairs of nodes from 0 to ``n_nodes - 1``.
 
-        A target of None, NaN or empty text is not known. −1 is a class: files may call one so.
+        A target of None, NaN or empty text is unknown. −1 is a class, as in some files.
         """
         pairs = _checked_pairs(place, n_nodes, edges)
         _require_text(place, "node labels", node_labels)
         _require_text(place, "edge labels", edge_labels)
         told = [value for value in (target, name) if value is not None]
         _require_text(place, "target and name", told)
-        attributes = _finite(place, "node attributes", node_attributes)
-        weights = _finite(place, "edge weights", edge_weights)
+        attributes = finite(node_attributes, f"{place}: node attributes")
+        weights = finite(edge_weights, f"{place}: edge weights")
         columns = (
             (self._node_labels, n_nodes, node_labels),
             (self._node_attributes, n_nodes, None if attributes is None else _2d(attributes)),
@@ -80,10 +120,10 @@ class GraphCollector:
             (self._edge_weights, len(pairs), weights),
             (self._names, 1, None if name is None else [name]),
         )
-        # First all checks, then all changes: a graph that is refused leaves no trace.
+        # All checks come before all changes, so that a rejected graph leaves no trace.
         for column, n, values in columns:
             column.check(place, n, values)
-        _refuse_conflicts(place, pairs, edge_labels, weights)
+        _require_consistent(place, pairs, edge_labels, weights)
         self._require_room(place, n_nodes)
         self._require_new(place, name)
         for column, n, values in columns:
@@ -125,6 +165,87 @@ class GraphCollector:
         if name in self._place_of_name:
             other = self._place_of_name[name]
             raise GraphDataError(f"{place}: the name '{excerpt(name)}' is already taken by {other}")
+
+
+def require_graphs(graphs: Iterable[Any], kind: type, what: str, argument: str) -> list[Any]:
+    """Return graphs as a list, or raise an error if any is not of a kind, or there are none."""
+    listed = list(graphs)
+    if not listed:
+        raise GraphDataError("there are no graphs: the list is empty")
+    for row, graph in enumerate(listed):
+        if not isinstance(graph, kind):
+            raise GraphDataError(f"{argument}[{row}] must be {what}, got {type(graph).__name__}")
+    return listed
+
+
+def collect(path: Path, found: Found) -> GraphDataset:
+    """Pack all graphs of a file into a dataset that is named after it."""
+    graphs = GraphCollector()
+    for place, graph in found:
+        graphs.add(place, **graph)
+    return graphs.dataset(_name(path))
+
+
+def collect_runs(
+    path: Path, read: Callable[[ErrorHandler], Found], on_error: ErrorHandler
+) -> Iterator[GraphDataset]:
+    """Collect graphs as they are read and yield them as datasets of bounded size.
+
+    Graphs without a name are named by their position; skipped graphs count for it, too.
+
+    Parameters
+    ----------
+    path : Path
+        The datasets are named after it.
+    read : callable
+        Called with an error handler; yields graphs one by one.
+    on_error : callable
+        Called with the error of each graph that cannot be read.
+    """
+    n_unread = 0
+
+    def count(error: GraphDataError) -> None:
+        nonlocal n_unread
+        n_unread += 1
+        on_error(error)
+
+    # Hashes of names take little memory; two of a hundred million names collide hardly ever.
+    names_before = set[int]()
+    run, size, positions = GraphCollector(), 0, list[int]()
+    for number, (place, graph) in enumerate(read(count)):
+        position = number + n_unread
+        try:
+            if graph["name"] is not None and hash(graph["name"]) in names_before:
+                raise GraphDataError(
+                    f"{place}: the name '{excerpt(graph['name'])}' is already taken by an earlier graph"
+                )
+            run.add(place, **graph)
+        except GraphDataError as error:
+            on_error(error)
+            continue
+        names_before.add(hash(graph["name"]))
+        positions.append(position)
+        size += graph["n_nodes"] + len(graph["edges"])
+        if len(run) >= GRAPHS_AT_ONCE or size >= SIZE_AT_ONCE:
+            yield _named_by(positions, run.dataset(_name(path)))
+            run, size, positions = GraphCollector(), 0, []
+    if len(run):
+        yield _named_by(positions, run.dataset(_name(path)))
+
+
+def _name(path: Path) -> str:
+    return path.name.partition(".")[0]
+
+
+def named(graphs: GraphDataset) -> GraphDataset:
+    """Name graphs without a name by their position, so that they keep it in any selection."""
+    return _named_by(range(len(graphs)), graphs)
+
+
+def _named_by(positions: Sequence[int], graphs: GraphDataset) -> GraphDataset:
+    if graphs.graph_names is not None:
+        return graphs
+    return replace(graphs, graph_names=np.array(positions, dtype=np.int64).astype(np.str_))
 
 
 class _Column:
@@ -173,7 +294,7 @@ class _Column:
 
 
 def _require_text(place: str, what: str, values: Iterable[Hashable] | None) -> None:
-    """Refuse what no text file could hold, for it would fail when something is written."""
+    """Reject what no text file could hold: writing the dataset would fail."""
     if values is None or _is_plain(values):
         return
     for value in values:
@@ -189,7 +310,7 @@ def _require_text(place: str, what: str, values: Iterable[Hashable] | None) -> N
 
 
 def _is_plain(values: Iterable[Any]) -> bool:
-    """Tell quickly what holds for nearly all labels."""
+    """Tell quickly whether all values are ASCII text, as nearly all labels are."""
     try:
         text = "".join(values)
     except TypeError:  # numbers, or None
@@ -213,10 +334,10 @@ def _checked_pairs(place: str, n_nodes: int, edges: ArrayLike) -> Ints:
     return pairs
 
 
-def _refuse_conflicts(
+def _require_consistent(
     place: str, pairs: Ints, labels: Sequence[Hashable] | None, weights: Floats | None
 ) -> None:
-    """Refuse an edge that is there twice with different data."""
+    """Reject an edge that is given twice with different data."""
     if labels is None and weights is None:
         return
     ends = [(u, v) if u <= v else (v, u) for u, v in pairs.tolist()]
@@ -236,18 +357,3 @@ def _refuse_conflicts(
 
 def _2d(table: Floats) -> Floats:
     return table.reshape(len(table), -1) if table.size else table
-
-
-def _finite(place: str, what: str, values: ArrayLike | None) -> Floats | None:
-    if values is None:
-        return None
-    try:
-        table = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise GraphDataError(
-            f"{place}: {what} must be numbers, as many for each: {excerpt(error)}"
-        ) from error
-    if not np.isfinite(table).all():
-        row = int(np.argwhere(~np.isfinite(table))[0][0])
-        raise GraphDataError(f"{place}: {what} must be finite, got {table[row]} for number {row}")
-    return table

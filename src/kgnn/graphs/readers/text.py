@@ -1,0 +1,153 @@
+"""Read text files that may be damaged: line by line, or as CSV tables, plain or with gzip."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from kgnn.errors import ArchiveError, DatasetUnavailableError, GraphDataError, excerpt
+from kgnn.files import replacing
+from kgnn.graphs.collector import ErrorHandler, raise_error
+from kgnn.graphs.readers.archive import MAX_BYTES, MAX_LINE_BYTES
+
+_SEPARATORS = ",;\t"
+
+
+def numbered_lines(
+    path: Path, max_bytes: int | None = MAX_BYTES, on_error: ErrorHandler = raise_error
+) -> Iterator[tuple[int, str]]:
+    """Yield all lines that are not blank, with their numbers from 1.
+
+    A file of more than ``max_bytes`` is an error; None is for readers that keep little of it.
+    """
+    limit = float("inf") if max_bytes is None else max_bytes
+    n_bytes = 0
+    with opened(path) as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1):
+            n_bytes += len(line)
+            if len(line) > MAX_LINE_BYTES or n_bytes > limit:
+                raise GraphDataError(f"{path}, line {number}: larger than any graph data may be")
+            try:
+                text = line.decode("utf-8-sig").rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                on_error(GraphDataError(f"{path}, line {number}: not UTF-8 text: {error}"))
+                continue
+            if "\0" in text:
+                on_error(GraphDataError(f"{path}, line {number}: not text: it holds a zero byte"))
+            elif text.strip():
+                yield number, text
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[io.BufferedIOBase]:
+    """Open a file for reading, through gzip if its name ends in ``.gz``."""
+    try:
+        with path.open("rb") as file:
+            yield gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+    except FileNotFoundError as error:
+        raise DatasetUnavailableError(f"There is no file {path}.") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ArchiveError(f"{path} is damaged or truncated: {error}. Get it again.") from error
+    except OSError as error:
+        raise GraphDataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def writing_lines(path: Path) -> Iterator[TextIO]:
+    """Open a file for writing, through gzip for ``.gz``; it appears when it is complete."""
+    with replacing(path) as aside, aside.open("wb") as file:
+        if path.suffix != ".gz":
+            with io.TextIOWrapper(file, encoding="utf-8", newline="\n") as stream:
+                yield stream
+            return
+        # No time stamp and no name: equal graphs give equal files.
+        with (
+            gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+            io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as stream,
+        ):
+            yield stream
+
+
+class Row(NamedTuple):
+    """Cells of a CSV table, without the spaces around them, and the line where they end."""
+
+    line: int
+    cells: list[str]
+
+
+def csv_rows(
+    path: Path, max_bytes: int | None = MAX_BYTES, on_error: ErrorHandler = raise_error
+) -> Iterator[Row]:
+    """Yield the rows of a CSV file, the header first; all have as many cells as the header.
+
+    Nothing is yielded for an empty file. The separator is the comma, semicolon or tab that is the
+    most frequent in the header.
+    """
+    width = 0
+
+    def handle(error: GraphDataError) -> None:
+        on_error(error) if width else raise_error(error)  # no row can be read without a header
+
+    lines = _Lines(numbered_lines(path, max_bytes, handle))
+    if lines.first is None:
+        return
+    separator = max(_SEPARATORS, key=lines.first.count)
+    rows = csv.reader(lines, delimiter=separator, strict=True)
+    while True:
+        lines.start = None
+        try:
+            cells = next(rows, None)
+        except csv.Error as error:
+            # The reader forgets an open quote and continues with the next line.
+            handle(GraphDataError(f"{path}, {lines.read}: not readable as CSV: {error}"))
+            continue
+        if cells is None:
+            return
+        width = width or len(cells)
+        if len(cells) == width:
+            yield Row(lines.line, [cell.strip() for cell in cells])
+        else:
+            found = f"expected {width} cells, got {len(cells)}: {excerpt(cells)}"
+            on_error(GraphDataError(f"{path}, {lines.read}: {found}"))
+
+
+class _Lines:
+    """Lines of text that remember which of them made up a row."""
+
+    def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
+        head = next(lines, None)
+        self.first = None if head is None else head[1]
+        self.start: int | None = None
+        self.line = 0
+        self._lines = lines if head is None else chain([head], lines)
+
+    def __iter__(self) -> Iterator[str]:
+        for number, text in self._lines:
+            self.line = number
+            self.start = self.start or number
+            yield text
+
+    @property
+    def read(self) -> str:
+        """The lines of a row, for messages; a quote that is not closed may run through many."""
+        start = self.start or self.line
+        return f"line {self.line}" if start == self.line else f"lines {start} to {self.line}"
+
+
+def find_column(
+    path: Path, header: Sequence[str], wanted: str | None, usual: Sequence[str]
+) -> int | None:
+    """Return where a column is: the wanted one, or the first of its usual names, or None."""
+    if wanted is not None and wanted not in header:
+        raise GraphDataError(f"{path} has no column '{wanted}', only {excerpt(list(header), 300)}")
+    if wanted is not None:
+        return list(header).index(wanted)
+    lower = [name.lower() for name in header]
+    return next((lower.index(name) for name in usual if name in lower), None)
