@@ -7,9 +7,9 @@ import pytest
 
 from kgnn.estimator.model_file import open_model
 from kgnn.evaluation.twins import has_twin
+from kgnn.graphs.collector import named
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.readers import jsonl
-from kgnn.graphs.readers.streaming import named
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
 from tests.cli.calling import kgnn

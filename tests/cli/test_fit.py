@@ -98,7 +98,7 @@ def test_a_folder_and_a_table_of_smiles_are_read(kgnn, files):
     lines = [f"g{row}.graphml,{'ring' if row % 2 else 'star'}" for row in range(8)]
     (files / "nets.csv").write_text("\n".join(["id,label", *lines]))
     done = fit(kgnn, "--labels", "nets.csv", data="nets")
-    assert "nets (network files)" in done.err
+    assert "nets (GraphML/GML/GEXF)" in done.err
     assert "4 of class ring, 4 of class star" in done.err, done.err
     rows = [f"{'C' * (i + 1)}{'O' if i % 2 else 'N'},{i % 2}" for i in range(12)]
     (files / "mol.csv").write_text("\n".join(["structure,active", *rows]))
@@ -155,7 +155,10 @@ def test_bad_labels_are_one_line_and_leave_no_model(kgnn, files, labels, code, m
         (("--labels", "labels.csv", "--validation", "0.9"), "from 0 to 0.5, got 0.9"),
         (("--set", "tree=3"), "Did you mean trees?"),
         (("--set", "trees=0"), "'trees' parameter of LDP must be"),
-        (("--read", "smiles_column=s"), "--read is for .csv files"),
+        (
+            ("--read", "smiles_column=s"),
+            "--read smiles_column is for SMILES in CSV; graphs.jsonl is JSON Lines",
+        ),
         (("--read", "column=s"), "no option of reading 'column'"),
         (("--method", "ldq"), "Did you mean ldp?"),
     ],

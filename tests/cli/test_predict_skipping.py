@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 
 from kgnn.graphs.datasets.toy import cycles_and_trees
-from kgnn.graphs.readers import jsonl, smiles, streaming
+from kgnn.graphs.readers import jsonl, network_files, smiles
 from kgnn.methods.ldp import LDP
 from tests.cli.calling import kgnn
 
@@ -92,7 +92,7 @@ def test_a_quote_that_swallows_rows_is_told_with_all_its_lines(kgnn, here):
 
 
 def test_unreadable_files_of_a_folder_are_left_out(kgnn, here, monkeypatch):
-    monkeypatch.setattr(streaming, "_FILES_AT_ONCE", 2)
+    monkeypatch.setattr(network_files, "FILES_AT_ONCE", 2)
     nets = here / "nets"
     nets.mkdir()
     for name in "adef":
@@ -153,11 +153,11 @@ def test_many_bad_lines_take_no_memory(here):
     path.write_text(f"{RING}\n" + "{\n" * 300_000)
     code = (
         "import resource, sys\n"
-        "from kgnn.graphs.refusal import Skipped\n"
-        "from kgnn.graphs.readers.streaming import stream\n"
+        "from kgnn.graphs.collector import Skipped\n"
+        "from kgnn.graphs.loading import stream\n"
         "first = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "skipped = Skipped()\n"
-        "n = sum(len(run) for run in stream(sys.argv[1], refuse=skipped))\n"
+        "n = sum(len(run) for run in stream(sys.argv[1], on_error=skipped))\n"
         "print(n, skipped.n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - first)\n"
     )
     done = subprocess.run(

@@ -11,8 +11,7 @@ from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, one_hot
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.views import View
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
-from kgnn.graphs.joining import concatenate
-from kgnn.graphs.packing import pack
+from kgnn.graphs.packing import concatenate, pack
 
 HEADS = {
     "node": ("node_head",),

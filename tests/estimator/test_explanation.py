@@ -10,9 +10,9 @@ import kgnn
 from kgnn.errors import ParameterError
 from kgnn.estimator.evidence import MOST_EVIDENCE, log_odds
 from kgnn.estimator.explanation import DRAWABLE, Explanation, Sketch, cosines, plain_similarity
+from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.packing import pack
-from kgnn.graphs.readers.collector import GraphCollector
 from kgnn.kernels.similarity import most_similar
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.methods.kgnn import KGNN

@@ -10,12 +10,13 @@ from kgnn.evaluation.model_facts import (
     held_out_quality,
     rounds_of,
 )
+from kgnn.graphs.collector import named
 from kgnn.graphs.datasets.toy import planted_motifs
-from kgnn.graphs.readers.streaming import named
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
 
 GRAPHS = named(planted_motifs(90, n_nodes=12))
+LABELED = GRAPHS.with_targets([t if row < 60 else -1 for row, t in enumerate(GRAPHS.targets)])
 LABELS = [GRAPHS.class_names[t] if row < 60 else None for row, t in enumerate(GRAPHS.targets)]
 
 
@@ -23,27 +24,27 @@ LABELS = [GRAPHS.class_names[t] if row < 60 else None for row, t in enumerate(GR
 def cross_fitted():
     """A model of 60 labels, of which six are wrong, and which these are."""
     flipped = [3, 10, 21, 34, 47, 58]
-    other = {"fan": "star", "star": "fan"}
-    labels = [other[text] if row in flipped else text for row, text in enumerate(LABELS)]
-    return LDP(trees=60, cross_fit=5).fit(GRAPHS, labels), labels, flipped
+    targets = LABELED.targets.copy()
+    targets[flipped] = 1 - targets[flipped]
+    graphs = GRAPHS.with_targets(targets)
+    return LDP(trees=60, cross_fit=5).fit(graphs), graphs, flipped
 
 
 def test_suspicious_graphs_are_those_with_wrong_labels(cross_fitted):
-    model, labels, flipped = cross_fitted
-    use = plan_labels(labels, 0)
-    facts = facts_of(model, GRAPHS, labels, use, {})
+    model, graphs, flipped = cross_fitted
+    facts = facts_of(model, graphs, plan_labels(graphs, 0), {})
     found = [int(shown.sketch.name) for shown in facts.suspicious]
     assert len(set(found) & set(flipped)) >= 3
     assert len(set(found) - set(flipped)) <= 2
     for shown in facts.suspicious:
-        assert shown.given == labels[int(shown.sketch.name)]
+        assert shown.given == graphs[int(shown.sketch.name)].target
     assert facts.n_suspicious == len(found)
     assert facts.examined == facts.labeled == 60
 
 
 def test_shown_graphs_are_unlabeled_where_they_should_be(cross_fitted):
-    model, labels, _ = cross_fitted
-    facts = facts_of(model, GRAPHS, labels, plan_labels(labels, 0), {"data": "motifs"})
+    model, graphs, _ = cross_fitted
+    facts = facts_of(model, graphs, plan_labels(graphs, 0), {"data": "motifs"})
     for shown in [*facts.uncertain, *facts.suggested]:
         assert int(shown.sketch.name) >= 60
     assert facts.suggested
@@ -54,7 +55,7 @@ def test_shown_graphs_are_unlabeled_where_they_should_be(cross_fitted):
 
 
 def test_held_out_graphs_of_kgnn_are_judged_by_both_networks():
-    use = plan_labels(LABELS)
+    use = plan_labels(LABELED)
     validation = (GRAPHS[use.validation], [LABELS[row] for row in use.validation])
     model = KGNN(epochs=3, rounds=1).fit(
         GRAPHS[use.training], [LABELS[row] for row in use.training], validation=validation
@@ -80,7 +81,7 @@ def test_without_held_out_labels_nothing_is_claimed():
     assert held_out_quality(model) is None
     assert doubted_labels(model, GRAPHS[:60]) == []
     assert "nothing is known" in basis_in_words(model)
-    facts = facts_of(model, GRAPHS, LABELS, plan_labels(LABELS, 0), {})
+    facts = facts_of(model, LABELED, plan_labels(LABELED, 0), {})
     assert facts.quality is None
     assert facts.examined == 0
 

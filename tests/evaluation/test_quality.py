@@ -10,8 +10,8 @@ from sklearn.metrics import confusion_matrix
 import kgnn
 from kgnn.evaluation.metrics import brier_score, calibration_error
 from kgnn.evaluation.quality import Met, quality, wilson_interval
+from kgnn.graphs.collector import named
 from kgnn.graphs.datasets.toy import planted_motifs
-from kgnn.graphs.readers.streaming import named
 
 
 @pytest.fixture

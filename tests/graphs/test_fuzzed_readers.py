@@ -20,13 +20,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgnn.errors import KgnnError
-from kgnn.graphs.datasets import store
+from kgnn.graphs.collector import Skipped, named
+from kgnn.graphs.datasets import cache
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.joining import concatenate
-from kgnn.graphs.loading import load
-from kgnn.graphs.readers.streaming import named, stream
-from kgnn.graphs.refusal import Skipped
+from kgnn.graphs.loading import load, stream
+from kgnn.graphs.packing import concatenate
 from kgnn.graphs.soundness import require_sound
 from tests.graphs import tu_files
 from tests.graphs.mutations import mutated, rewritten
@@ -100,9 +99,9 @@ def network_case(suffix: str) -> Case:
 
 def stored_case(changed: str) -> Case:
     with tempfile.TemporaryDirectory() as folder:
-        store.save(planted_motifs(3, seed=1), Path(folder) / "entry")
+        cache.save(planted_motifs(3, seed=1), Path(folder) / "entry")
         files = {path.name: path.read_bytes() for path in (Path(folder) / "entry").iterdir()}
-    return Case(files, changed, read=store.open_folder, has_lines=False, is_text=False)
+    return Case(files, changed, read=cache.open_folder, has_lines=False, is_text=False)
 
 
 CASES = {
@@ -218,7 +217,7 @@ def test_skipping_leaves_out_the_bad_lines_and_no_other(tmp_path, lines):
             if all(max(edge) < record["nodes"] for edge in record["edges"]):
                 sizes[str(row)] = record["nodes"]
     skipped = Skipped()
-    graphs = concatenate(list(stream(path, refuse=skipped)))
+    graphs = concatenate(list(stream(path, on_error=skipped)))
     assert {graph.name: graph.n_nodes for graph in graphs} == sizes
     assert skipped.n == len(lines) - len(sizes)
     assert all(f"{path}, line " in reason for reason in skipped.reasons)

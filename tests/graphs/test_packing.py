@@ -1,4 +1,4 @@
-"""Packing keeps every edge once, and refuses what does not fit."""
+"""Packing keeps every edge once and rejects what does not fit; joining keeps every graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgnn.errors import GraphDataError
-from kgnn.graphs.packing import encode_targets, ordered, pack
+from kgnn.graphs.labels import encode, ordered, recode
+from kgnn.graphs.packing import concatenate, pack
+from kgnn.graphs.readers.smiles import from_smiles
+from tests.graphs.strategies import datasets
 
 
 class TestEdges:
@@ -108,9 +111,59 @@ class TestNames:
         assert dataset.node_labels.tolist() == [1, 0, 1]
 
     def test_missing_targets_are_minus_one(self):
-        codes, names = encode_targets(["b", None, "a"], 3)
+        codes, names = encode(["b", None, "a"])
         assert (codes.tolist(), names) == ([1, -1, 0], ("a", "b"))
 
     def test_a_class_with_one_member_is_a_class(self):
         dataset = pack("x", [1, 1, 1], [], [], targets=["a", "a", "rare"])
         assert dataset.class_names == ("a", "rare")
+
+
+@given(datasets(min_graphs=2))
+def test_parts_join_to_the_whole(dataset):
+    parts = [dataset[:1], dataset[1:1], dataset[1:]]
+    assert concatenate(parts).fingerprint == dataset.fingerprint
+
+
+def test_names_are_merged_and_codes_follow():
+    one = pack("one", [2], [0], [1], targets=["b"], node_labels=["C", "O"], edge_labels=["x"])
+    two = pack("two", [2], [0], [1], targets=["a"], node_labels=["O", "N"], edge_labels=["w"])
+    both = concatenate([one, two], name="both")
+    assert [graph.target for graph in both] == ["b", "a"]
+    assert [graph.node_labels for graph in both] == [["C", "O"], ["O", "N"]]
+    assert [graph.edge_labels for graph in both] == [["x"], ["w"]]
+    assert both.class_names == ("a", "b")
+    assert both.name == "both"
+
+
+def test_unlabeled_graphs_stay_unlabeled():
+    joined = concatenate([pack("a", [1], [], [], targets=["x"]), pack("b", [1], [], [])])
+    assert joined.targets.tolist() == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, "only one of them has node_labels"),
+        ({"node_labels": [1], "node_attributes": [[1.0]]}, "they have 2 and 1 node_attributes"),
+    ],
+)
+def test_datasets_that_do_not_match_are_refused(data, message):
+    one = pack("one", [1], [], [], node_labels=[1], node_attributes=[[1.0, 2.0]])
+    with pytest.raises(GraphDataError, match=f"cannot join 'one' and 'two': {message}"):
+        concatenate([one, pack("two", [1], [], [], **data)])
+
+
+def test_nothing_cannot_be_joined():
+    with pytest.raises(GraphDataError, match="empty"):
+        concatenate([])
+
+
+def test_a_name_that_is_missing_becomes_minus_one():
+    codes = pack("x", [1, 1, 1], [], [], targets=["a", "b", None]).targets
+    assert recode(codes, ("a", "b"), ("b", "c")).tolist() == [-1, 0, -1]
+
+
+def test_a_part_without_edges_need_not_have_labels_of_edges():
+    joined = concatenate([from_smiles(["C"]), from_smiles(["CC", "C=C"])])
+    assert joined.fingerprint == from_smiles(["C", "CC", "C=C"]).fingerprint

@@ -10,9 +10,8 @@ from scipy import sparse
 from kgnn.errors import ParameterError
 from kgnn.graphs.datasets.toy import random_graphs
 from kgnn.graphs.interop import as_dataset
-from kgnn.graphs.joining import concatenate
 from kgnn.graphs.loading import load
-from kgnn.graphs.packing import pack
+from kgnn.graphs.packing import concatenate, pack
 from kgnn.kernels.graphlet_counts import (
     classes,
     count_four,

@@ -11,9 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from kgnn.errors import GraphDataError, ParameterError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
-from kgnn.graphs.joining import concatenate
 from kgnn.graphs.loading import load
-from kgnn.graphs.packing import pack
+from kgnn.graphs.packing import concatenate, pack
 from kgnn.kernels import distances
 from kgnn.kernels.base import gram, normalize_gram
 from kgnn.kernels.shortest_paths import ShortestPaths

@@ -7,8 +7,7 @@ import pytest
 
 from kgnn.errors import MissingExtraError, ParameterError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
-from kgnn.graphs.joining import concatenate
-from kgnn.graphs.packing import pack
+from kgnn.graphs.packing import concatenate, pack
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.methods.graph2vec import GraphVectors, documents
 from kgnn.methods.sub2vec import WalkVectors

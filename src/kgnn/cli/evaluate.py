@@ -49,9 +49,9 @@ def evaluate(
         from kgnn.threads import limit_threads
 
         opened = open_model(model)
-        graphs, given, _ = load_with_labels(data, given_in, options)
+        graphs = load_with_labels(data, given_in, options).graphs
         with limit_threads(threads):
-            found = _judged(opened, graphs, given)
+            found = _judged(opened, graphs)
     if as_json:
         print_json(found.record())
     else:
@@ -123,25 +123,25 @@ class Judged(NamedTuple):
         return told
 
 
-def _judged(model: GraphClassifier, graphs: GraphDataset, given: list[str | None]) -> Judged:
+def _judged(model: GraphClassifier, graphs: GraphDataset) -> Judged:
     import numpy as np
 
     from kgnn.evaluation.model_facts import ERRORS
     from kgnn.evaluation.quality import Met, quality
 
-    rows = [row for row, label in enumerate(given) if label is not None]
-    if not rows:
+    rows = np.flatnonzero(graphs.targets >= 0)
+    if not len(rows):
         raise GraphDataError(
             f"none of the {len(graphs)} graphs has a label to compare with; give --labels"
         )
     met = Met.among(model.labeled_graphs_, graphs[rows])
     counts_trained_on = bool(met.trained_on.all())
-    judged = np.array(rows)[~met.trained_on | counts_trained_on]
+    judged = rows[~met.trained_on | counts_trained_on]
     is_new = ~met.alike[~met.trained_on | counts_trained_on]
     proba = model.predict_proba(graphs[judged])
     can_promise = model.held_out_ is not None
     sets = [(error, model.sets_of(proba, error=error)) for error in ERRORS if can_promise]
-    known = np.array([str(given[row]) for row in judged.tolist()])
+    known = np.array(graphs.class_names)[graphs.targets[judged]]
     classes = np.array(list(map(str, model.classes_.tolist())))
     is_right = classes[proba.argmax(axis=1)] == known
     return Judged(

@@ -16,6 +16,7 @@ from kgnn.cli.own_graphs import (
     IgnoreUnknown,
     KeepTargets,
     LabelColumn,
+    LabeledGraphs,
     LabelsFile,
     LabelsOption,
     ReadOption,
@@ -82,11 +83,12 @@ def fit(
             require_writable(report, file_of(output), *needed)
         with limit_threads(threads):
             try:
-                graphs, given, use = _read(data, table, options, validation, unfitted, chosen)
+                graphs, use = _read(data, table, options, validation, unfitted, chosen)
                 bars.update(waiting, description=f"fitting {method}")
                 model = cls(**{"cross_fit": use.cross_fit, **chosen})
                 start = time.perf_counter()
-                _fit(model, graphs, given, use)
+                held_out = graphs[use.validation] if len(use.validation) else None
+                model.fit(graphs[use.training], validation=held_out)
             except KeyboardInterrupt:  # a fit that can predict already ends by itself
                 _say("Stopped before there was anything to keep; nothing was written.")
                 raise typer.Exit(_INTERRUPTED) from None
@@ -94,7 +96,7 @@ def fit(
             file = model.save(output)
             if report is not None:
                 bars.update(waiting, description="writing the report")
-                _write_report(report, model, graphs, given, use, seconds)
+                _write_report(report, model, graphs, use, seconds)
     record = _record(method, model, file, seconds)
     print_json(record) if as_json else _tell_result(record, model, report)
     if model.interrupted_:
@@ -108,58 +110,40 @@ def _read(
     share: float | None,
     unfitted: GraphClassifier,
     chosen: dict[str, Any],
-) -> tuple[GraphDataset, list[str | None], LabelUse]:
+) -> tuple[GraphDataset, LabelUse]:
     """Read graphs and labels, decide what to use them for, and tell of it."""
     from kgnn.evaluation.holding_out import plan_labels
 
-    graphs, given, left_out = load_with_labels(data, table, options)
+    found = load_with_labels(data, table, options)
     if share is None and "cross_fit" in chosen:
         share = 0.0
-    use = plan_labels(given, share, chosen["random_state"])
-    _tell_data(data, graphs, given, left_out, use)
-    _tell_of_targets(graphs, given)
-    _tell_of_attributes(graphs, unfitted)
-    return graphs, given, use
+    use = plan_labels(found.graphs, share, chosen["random_state"])
+    _tell_data(data, found, use)
+    _tell_of_attributes(found.graphs, unfitted)
+    return found.graphs, use
 
 
-def _fit(
-    model: GraphClassifier, graphs: GraphDataset, given: list[str | None], use: LabelUse
-) -> None:
-    validation = None
-    if len(use.validation):
-        validation = (graphs[use.validation], [given[row] for row in use.validation.tolist()])
-    training = [given[row] for row in use.training.tolist()]
-    model.fit(graphs[use.training], training, validation=validation)
-
-
-def _tell_data(
-    data: str, graphs: GraphDataset, given: list[str | None], left_out: list[str], use: LabelUse
-) -> None:
+def _tell_data(data: str, found: LabeledGraphs, use: LabelUse) -> None:
     from kgnn.evaluation.holding_out import check_labels
-    from kgnn.graphs.description import describe, in_words
-    from kgnn.graphs.loading import format_of
+    from kgnn.graphs.description import describe
+    from kgnn.graphs.loading import find_format
 
-    lines = [f"{data} ({format_of(data)})", *in_words(describe(graphs, given)), use.reason]
-    if left_out:
+    lines = [f"{data} ({find_format(data).name})", *describe(found.graphs), use.reason]
+    if left_out := found.unknown_ids:
         named = ", ".join(left_out[:_NAMED]) + (", …" if len(left_out) > _NAMED else "")
         lines.append(f"{len(left_out)} ids are of no graph and were left out: {named}")
     _say(*lines)
-    if alone := [name for name, n in check_labels(given).items() if n == 1]:
+    if alone := [name for name, n in check_labels(found.graphs).items() if n == 1]:
         named = ", ".join(alone[:_NAMED]) + (", …" if len(alone) > _NAMED else "")
         warnings.warn(
             f"Classes with a single labeled graph, from which little can be learned: {named}.",
             KgnnWarning,
             stacklevel=2,
         )
-
-
-def _tell_of_targets(graphs: GraphDataset, given: list[str | None]) -> None:
-    pairs = zip(graphs, given, strict=True)
-    unused = sum(graph.target is not None and label is None for graph, label in pairs)
-    if unused:
+    if found.unused_targets:
         _say(
-            f"{unused} graphs have a class in the data but not in --labels; they count as "
-            "unlabeled (--keep-targets would use them)"
+            f"{found.unused_targets} graphs have a class in the data but not in --labels; they "
+            "count as unlabeled (--keep-targets would use them)"
         )
 
 
@@ -209,7 +193,6 @@ def _write_report(
     path: Path,
     model: GraphClassifier,
     graphs: GraphDataset,
-    given: list[str | None],
     use: LabelUse,
     seconds: float,
 ) -> None:
@@ -219,7 +202,7 @@ def _write_report(
 
     command = shlex.join(["kgnn", *sys.argv[1:]])
     made = {"data": graphs.name, "command": command, "seconds": f"{seconds:.1f}"}
-    page = model_page(facts_of(model, graphs, given, use, made))
+    page = model_page(facts_of(model, graphs, use, made))
     try:
         write_text(path, page)
     except OSError as error:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from kgnn.errors import GraphDataError, KgnnError, ParameterError, UnknownNameError
+from kgnn.errors import KgnnError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
-    from kgnn.graphs.graph import Graph, GraphDataset
+    from kgnn.graphs.graph import GraphDataset
 
 LabelsOption = Annotated[
     list[Path] | None,
@@ -34,7 +34,6 @@ ReadOption = Annotated[
     list[str] | None,
     typer.Option("--read", help="How to read a CSV file, such as smiles_column=structure."),
 ]
-_READ_OPTIONS = ("smiles_column", "target_column", "id_column")
 # A disk with less than this is as good as full.
 _PROBE_BYTES = 1 << 20
 
@@ -50,19 +49,24 @@ class LabelsFile(NamedTuple):
 
 
 def reading_options(source: str, settings: list[str] | None) -> dict[str, str]:
-    """Read ``--read key=value``; only tables of SMILES have something to choose."""
-    from kgnn.graphs.loading import format_of
+    """Read ``--read key=value``: options of the reader of a source."""
+    if not settings:
+        return {}
+    from kgnn.graphs.loading import FORMATS, find_format
 
+    known = [option for each in FORMATS for option in each.options]
+    found = find_format(source)
     options: dict[str, str] = {}
-    for setting in settings or []:
+    for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
             raise ParameterError(f"--read is written key=value, got '{setting}'.")
-        if key not in _READ_OPTIONS:
-            raise UnknownNameError.of("option of reading", key, _READ_OPTIONS)
+        if key not in known:
+            raise UnknownNameError.of("option of reading", key, known)
+        if key not in found.options:
+            others = " or ".join(each.name for each in FORMATS if key in each.options)
+            raise ParameterError(f"--read {key} is for {others}; {source} is {found.name}.")
         options[key] = value
-    if options and format_of(source) != "SMILES in CSV":
-        raise ParameterError(f"--read is for .csv files with SMILES; {source} is none.")
     return options
 
 
@@ -82,34 +86,40 @@ def require_labels_file(table: LabelsFile) -> None:
         )
 
 
-def load_with_labels(
-    source: str, table: LabelsFile, options: dict[str, str]
-) -> tuple[GraphDataset, list[str | None], list[str]]:
-    """Load graphs, each with a name, and their labels; return also the ids that were left out."""
+class LabeledGraphs(NamedTuple):
+    """Graphs with a name each and with their labels as targets.
+
+    Attributes
+    ----------
+    graphs : GraphDataset
+    unknown_ids : list of str
+        Ids of --labels that are of no graph.
+    unused_targets : int
+        Graphs that have a class in the data, but none in --labels.
+    """
+
+    graphs: GraphDataset
+    unknown_ids: list[str]
+    unused_targets: int
+
+
+def load_with_labels(source: str, table: LabelsFile, options: dict[str, str]) -> LabeledGraphs:
+    """Load graphs and their labels: those of ``--labels``, or else the targets in the data."""
+    from kgnn.graphs.collector import named
     from kgnn.graphs.loading import load
-    from kgnn.graphs.readers.labels_csv import labels_for, merged_labels, read_labels, unknown_ids
-    from kgnn.graphs.readers.streaming import named
+    from kgnn.graphs.readers.labels_csv import label_graphs, merge_labels, read_labels
 
     # The smaller files, and those with more mistakes, first.
     columns = {"id_column": table.id_column, "label_column": table.label_column}
-    given = merged_labels(read_labels(path, **columns) for path in table.paths or ())
+    given = merge_labels(read_labels(path, **columns) for path in table.paths or ())
     graphs = named(load(source, **options))
     if not table.paths:
-        return graphs, [graph.target for graph in graphs], []
-    left_out = unknown_ids(graphs, given) if table.ignores_unknown else []
-    labels = labels_for(graphs, given, ignore_unknown=table.ignores_unknown)
-    if table.keeps_targets:
-        labels = [_agreed(graph, label) for graph, label in zip(graphs, labels, strict=True)]
-    return graphs, labels, left_out
-
-
-def _agreed(graph: Graph, label: str | None) -> str | None:
-    if None not in (label, graph.target) and label != graph.target:
-        raise GraphDataError(
-            f"'{graph.name}' is {label} by --labels, but {graph.target} in the data; a graph has "
-            "one label"
-        )
-    return graph.target if label is None else label
+        return LabeledGraphs(graphs, [], 0)
+    labeled, unknown_ids = label_graphs(
+        graphs, given, ignore_unknown=table.ignores_unknown, keep_targets=table.keeps_targets
+    )
+    unused = (graphs.targets >= 0) & (labeled.targets < 0)
+    return LabeledGraphs(labeled, unknown_ids, int(unused.sum()))
 
 
 def require_writable(path: Path, *inputs: str | Path | None) -> None:

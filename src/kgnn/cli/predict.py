@@ -17,7 +17,7 @@ from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable
 from kgnn.cli.show import err, progress_bars
 from kgnn.cli.tables import csv_line, json_line, writing
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.graphs.refusal import Skipped
+from kgnn.graphs.collector import Skipped
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -134,14 +134,14 @@ def _parts(
 def answer_lines(asked: Asked, job: Job) -> Iterator[Part]:
     """Yield the lines about the graphs of a source, run by run."""
     from kgnn.evaluation.answers import answers
-    from kgnn.graphs.readers.streaming import stream
+    from kgnn.graphs.loading import stream
 
     model = _opened(asked.model)
     write = _writer(asked, job.source)
     skipped = Skipped()
     reading: dict[str, Any] = {
         "has_node_labels": model.familiar_.has_labels,
-        "refuse": skipped if asked.skips_bad else _stop_with_hint,
+        "on_error": skipped if asked.skips_bad else _raise_with_hint,
         **dict(job.options),
     }
     for graphs in stream(job.source, **reading):
@@ -150,7 +150,7 @@ def answer_lines(asked: Asked, job: Job) -> Iterator[Part]:
     yield "", Summary(skipped=skipped)
 
 
-def _stop_with_hint(error: GraphDataError) -> None:
+def _raise_with_hint(error: GraphDataError) -> None:
     raise GraphDataError(f"{error}. (--skip-bad leaves out such graphs.)") from error
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -136,15 +135,10 @@ def _suggest(
     as_json: bool,
 ) -> None:
     with progress_bars():
-        import numpy as np
-
         from kgnn.estimator.model_file import open_model
 
-        graphs, labels, _ = load_with_labels(data, given, options)
-        # Which label a graph has does not matter here, only whether it has one.
-        is_known = [0 if label is not None else -1 for label in labels]
-        candidates = replace(graphs, class_names=("known",), targets=np.array(is_known))
-        found = open_model(model).suggest(candidates, number)
+        graphs = load_with_labels(data, given, options).graphs
+        found = open_model(model).suggest(graphs, number)
     listed = [suggestion._asdict() for suggestion in found]
     if output is not None:
         columns = [given.id_column or "id", given.label_column or "label"]

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import GraphDataset, ShortInts
-from kgnn.graphs.joining import recode
+from kgnn.graphs.labels import recode
 
 # Half-octaves of the degree: 0, 1, 2, 3, 4–5, 6–7, 8–11, … up to a million.
 _DEGREE_BINS = 40

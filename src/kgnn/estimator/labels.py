@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
-from kgnn.graphs.excerpts import excerpt
-from kgnn.graphs.given_values import by_position, class_name, known_or_none
+from kgnn.errors import GraphDataError, KgnnWarning, ParameterError, excerpt
 from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.labels import by_position, class_name, known_or_none
 
 Labels = NDArray[np.object_]
 _MISSING = ("nan", "na", "n/a", "<na>", "nat", "null", "none")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.graphs.graph import Ints
+from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.seeds import derive
 
 USUAL_SHARE = 0.2
@@ -39,14 +38,12 @@ class LabelUse:
     reason: str
 
 
-def plan_labels(
-    labels: Sequence[str | None], share: float | None = None, seed: int = 0
-) -> LabelUse:
-    """Decide how to use labels.
+def plan_labels(graphs: GraphDataset, share: float | None = None, seed: int = 0) -> LabelUse:
+    """Decide how to use the labels of graphs.
 
     Parameters
     ----------
-    labels : sequence of str or None
+    graphs : GraphDataset
     share : float, optional
         Of the labeled graphs to hold out; 0 for cross-fitting. Default: a fifth where there are
         60 labels and 5 of each class, else cross-fitting.
@@ -54,29 +51,31 @@ def plan_labels(
 
     Examples
     --------
-    >>> plan = plan_labels(["a", "b"] * 40 + [None] * 20)
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> plan = plan_labels(cycles_and_trees(80))
     >>> len(plan.training), len(plan.validation), plan.cross_fit
-    (84, 16, 0)
-    >>> plan_labels(["a", "b"] * 10).cross_fit
+    (64, 16, 0)
+    >>> plan_labels(cycles_and_trees(20)).cross_fit
     5
     """
-    counts = check_labels(labels)
+    counts = check_labels(graphs)
     n, rarest = sum(counts.values()), min(counts.values())
     if share is not None and not 0 <= share <= 0.5:
         raise ParameterError(f"The share to hold out must be from 0 to 0.5, got {share}.")
     if share is None:
         share = USUAL_SHARE if n >= _ENOUGH and rarest >= _ENOUGH_OF_A_CLASS else 0.0
     if share == 0:
-        return _cross_fitting(len(labels), n, rarest)
-    return _holding_out(labels, counts, share, seed)
+        return _cross_fitting(len(graphs), n, rarest)
+    return _holding_out(graphs, counts, share, seed)
 
 
-def check_labels(labels: Sequence[str | None]) -> Counter[str]:
+def check_labels(graphs: GraphDataset) -> Counter[str]:
     """Count the graphs of each class; refuse labels from which nothing can be learned."""
-    counts = Counter(label for label in labels if label is not None)
+    codes = graphs.targets[graphs.targets >= 0].tolist()
+    counts = Counter(graphs.class_names[code] for code in codes)
     if not counts:
         raise GraphDataError(
-            f"none of the {len(labels)} graphs has a label: give targets in the data, or a CSV "
+            f"none of the {len(graphs)} graphs has a label: give targets in the data, or a CSV "
             "file with the columns id and label (--labels)"
         )
     if len(counts) == 1:
@@ -100,10 +99,8 @@ def _cross_fitting(n_graphs: int, n_labels: int, rarest: int) -> LabelUse:
     return LabelUse(every, none, FOLDS, told)
 
 
-def _holding_out(
-    labels: Sequence[str | None], counts: Counter[str], share: float, seed: int
-) -> LabelUse:
-    labeled = np.flatnonzero([label is not None for label in labels])
+def _holding_out(graphs: GraphDataset, counts: Counter[str], share: float, seed: int) -> LabelUse:
+    labeled = np.flatnonzero(graphs.targets >= 0)
     n, n_held = len(labeled), round(share * len(labeled))
     if min(counts.values()) < 2:
         alone = min(counts, key=lambda name: counts[name])
@@ -119,11 +116,10 @@ def _holding_out(
     splitter = StratifiedShuffleSplit(
         1, test_size=n_held, random_state=derive(seed, "held out of fitting")
     )
-    known = [labels[row] for row in labeled.tolist()]
-    _, held = next(splitter.split(labeled, known))
+    _, held = next(splitter.split(labeled, np.array(graphs.class_names)[graphs.targets[labeled]]))
     validation = np.sort(labeled[held])
     told = (
         f"{n_held:,} of {n:,} labels are held out, to choose on and to calibrate the "
         "probabilities with"
     )
-    return LabelUse(np.setdiff1d(np.arange(len(labels)), validation), validation, 0, told)
+    return LabelUse(np.setdiff1d(np.arange(len(graphs)), validation), validation, 0, told)

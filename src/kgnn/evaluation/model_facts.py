@@ -14,7 +14,7 @@ from kgnn.estimator.saved_classes import name_of
 from kgnn.estimator.suspicion import Suspicion, suspicious_labels
 from kgnn.evaluation.answers import network_names
 from kgnn.evaluation.quality import Quality, quality
-from kgnn.graphs.description import describe, in_words
+from kgnn.graphs.description import describe
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 
 if TYPE_CHECKING:
@@ -115,7 +115,6 @@ class ModelFacts:
 def facts_of(
     model: GraphClassifier,
     graphs: GraphDataset,
-    labels: Sequence[str | None],
     use: LabelUse,
     made: dict[str, str],
 ) -> ModelFacts:
@@ -125,22 +124,20 @@ def facts_of(
     ----------
     model : GraphClassifier
     graphs : GraphDataset
-        All: trained on and held out.
-    labels : sequence of str or None
-        Of these.
+        All, trained on and held out, with their labels as targets.
     use : LabelUse
-        How they were used.
+        How the labels were used.
     made : dict of str to str
         What else to tell.
     """
-    is_labeled = np.array([label is not None for label in labels])
+    is_labeled = graphs.targets >= 0
     held = use.validation if len(use.validation) else np.flatnonzero(is_labeled)
     has_held = model.held_out_ is not None
     doubted = doubted_labels(model, graphs[held])
     return ModelFacts(
         name_of(model),
         changed_parameters(model),
-        in_words(describe(graphs, labels)),
+        describe(graphs),
         use.reason,
         basis_in_words(model),
         held_out_quality(model),
@@ -148,10 +145,10 @@ def facts_of(
         model.story().ending,
         int(is_labeled.sum()),
         len(held) if has_held else 0,
-        uncertain_graphs(model, graphs, labels),
+        uncertain_graphs(model, graphs),
         len(doubted),
-        _suspicious_graphs(model, graphs, labels, held, doubted[:_SHOWN]),
-        suggested_graphs(model, graphs, labels),
+        _suspicious_graphs(model, graphs, held, doubted[:_SHOWN]),
+        suggested_graphs(model, graphs),
         {**made, "kgnn": metadata.version("kgnn")},
     )
 
@@ -247,7 +244,6 @@ def _asks_networks(model: GraphClassifier) -> bool:
 def _suspicious_graphs(
     model: GraphClassifier,
     graphs: GraphDataset,
-    labels: Sequence[str | None],
     rows: Ints,
     found: Sequence[Suspicion],
 ) -> list[ShownGraph]:
@@ -256,20 +252,15 @@ def _suspicious_graphs(
     told = "both networks say" if _asks_networks(model) else "the model says"
     classes = [str(name) for name in model.classes_.tolist()]
     proba = model.held_out_.proba
-    return [
-        _shown(graphs, int(rows[each.row]), labels, classes, proba[each.row], told)
-        for each in found
-    ]
+    return [_shown(graphs, int(rows[each.row]), classes, proba[each.row], told) for each in found]
 
 
-def uncertain_graphs(
-    model: GraphClassifier, graphs: GraphDataset, labels: Sequence[str | None]
-) -> list[ShownGraph]:
+def uncertain_graphs(model: GraphClassifier, graphs: GraphDataset) -> list[ShownGraph]:
     """Return the unlabeled graphs that a model is least certain about, the least certain first.
 
     Graphs with a class of at least 95 % are left out.
     """
-    rows = np.flatnonzero([label is None for label in labels])
+    rows = np.flatnonzero(graphs.targets < 0)
     if not len(rows):
         return []
     proba = model.predict_proba(graphs[rows])
@@ -277,27 +268,23 @@ def uncertain_graphs(
     order = np.argsort(top[:, 0] - top[:, 1], kind="stable")[:_SHOWN]
     order = order[top[order, 0] < _CERTAIN]
     classes = [str(name) for name in model.classes_.tolist()]
-    return [_shown(graphs, int(rows[i]), labels, classes, proba[i], "most likely") for i in order]
+    return [_shown(graphs, int(rows[i]), classes, proba[i], "most likely") for i in order]
 
 
-def suggested_graphs(
-    model: Any, graphs: GraphDataset, labels: Sequence[str | None]
-) -> list[ShownGraph]:
+def suggested_graphs(model: Any, graphs: GraphDataset) -> list[ShownGraph]:
     """Return the unlabeled graphs whose labels would teach a model most, best first."""
-    rows = np.flatnonzero([label is None for label in labels])
+    rows = np.flatnonzero(graphs.targets < 0)
     if not len(rows):
         return []
-    hidden = graphs[rows].with_targets(np.full(len(rows), -1))
     return [
         ShownGraph(Sketch.of(graphs[int(rows[each.row])]), None, {}, each.why)
-        for each in model.suggest(hidden, _SHOWN)
+        for each in model.suggest(graphs[rows], _SHOWN)
     ]
 
 
 def _shown(
     graphs: GraphDataset,
     row: int,
-    labels: Sequence[str | None],
     classes: list[str],
     proba: Floats,
     told: str,
@@ -305,4 +292,4 @@ def _shown(
     best = int(proba.argmax())
     note = f"{told} {classes[best]} ({proba[best]:.0%})"
     probabilities = dict(zip(classes, proba.tolist(), strict=True))
-    return ShownGraph(Sketch.of(graphs[row]), labels[row], probabilities, note)
+    return ShownGraph(Sketch.of(graphs[row]), graphs[row].target, probabilities, note)

@@ -37,7 +37,7 @@ class Met(NamedTuple):
 
         Examples
         --------
-        >>> from kgnn.graphs.readers.streaming import named
+        >>> from kgnn.graphs.collector import named
         >>> from kgnn.graphs.datasets.toy import cycles_and_trees
         >>> graphs = named(cycles_and_trees(4))
         >>> met = Met.among(graphs[:2], graphs)

@@ -8,9 +8,9 @@ from .interop import from_networkx as from_networkx
 from .interop import from_pyg as from_pyg
 from .interop import to_networkx as to_networkx
 from .interop import to_pyg as to_pyg
-from .packing import concatenate as concatenate
 from .loading import dataset_names as dataset_names
 from .loading import load as load
+from .packing import concatenate as concatenate
 from .packing import pack as pack
 from .readers.smiles import from_smiles as from_smiles
 

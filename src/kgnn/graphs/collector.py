@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,8 +123,14 @@ class GraphCollector:
         for column, n, values in columns:
             column.check(place, n, values)
         _require_consistent(place, pairs, edge_labels, weights)
-        self._require_room(place, n_nodes)
-        self._require_new(place, name)
+        if self._n_nodes + n_nodes > MAX_NODES:
+            raise GraphDataError(
+                f"{place}: a dataset holds at most {MAX_NODES} nodes, here are {n_nodes} after "
+                f"{self._n_nodes}"
+            )
+        if name in self._place_of_name:
+            other = self._place_of_name[name]
+            raise GraphDataError(f"{place}: the name '{excerpt(name)}' is already taken by {other}")
         for column, n, values in columns:
             column.add(place, n, values)
         if name is not None:
@@ -154,21 +159,9 @@ class GraphCollector:
             graph_names=self._names.listed(),
         )
 
-    def _require_room(self, place: str, n_nodes: int) -> None:
-        if self._n_nodes + n_nodes > MAX_NODES:
-            raise GraphDataError(
-                f"{place}: a dataset holds at most {MAX_NODES} nodes, here are {n_nodes} after "
-                f"{self._n_nodes}"
-            )
-
-    def _require_new(self, place: str, name: str | None) -> None:
-        if name in self._place_of_name:
-            other = self._place_of_name[name]
-            raise GraphDataError(f"{place}: the name '{excerpt(name)}' is already taken by {other}")
-
 
 def require_graphs(graphs: Iterable[Any], kind: type, what: str, argument: str) -> list[Any]:
-    """Return graphs as a list, or raise an error if any is not of a kind, or there are none."""
+    """Return graphs as a list, or raise an error if there are none or one is of another kind."""
     listed = list(graphs)
     if not listed:
         raise GraphDataError("there are no graphs: the list is empty")
@@ -178,29 +171,21 @@ def require_graphs(graphs: Iterable[Any], kind: type, what: str, argument: str) 
     return listed
 
 
-def collect(path: Path, found: Found) -> GraphDataset:
-    """Pack all graphs of a file into a dataset that is named after it."""
+def collect(name: str, found: Found) -> GraphDataset:
+    """Pack graphs into a dataset."""
     graphs = GraphCollector()
     for place, graph in found:
         graphs.add(place, **graph)
-    return graphs.dataset(_name(path))
+    return graphs.dataset(name)
 
 
 def collect_runs(
-    path: Path, read: Callable[[ErrorHandler], Found], on_error: ErrorHandler
+    name: str, read: Callable[[ErrorHandler], Found], on_error: ErrorHandler
 ) -> Iterator[GraphDataset]:
     """Collect graphs as they are read and yield them as datasets of bounded size.
 
-    Graphs without a name are named by their position; skipped graphs count for it, too.
-
-    Parameters
-    ----------
-    path : Path
-        The datasets are named after it.
-    read : callable
-        Called with an error handler; yields graphs one by one.
-    on_error : callable
-        Called with the error of each graph that cannot be read.
+    ``read`` is called with an error handler and yields graphs one by one. Graphs without a name are
+    named by their position; skipped graphs count for it, too.
     """
     n_unread = 0
 
@@ -217,7 +202,7 @@ def collect_runs(
         try:
             if graph["name"] is not None and hash(graph["name"]) in names_before:
                 raise GraphDataError(
-                    f"{place}: the name '{excerpt(graph['name'])}' is already taken by an earlier graph"
+                    f"{place}: the name '{excerpt(graph['name'])}' is already taken by another one"
                 )
             run.add(place, **graph)
         except GraphDataError as error:
@@ -227,14 +212,10 @@ def collect_runs(
         positions.append(position)
         size += graph["n_nodes"] + len(graph["edges"])
         if len(run) >= GRAPHS_AT_ONCE or size >= SIZE_AT_ONCE:
-            yield _named_by(positions, run.dataset(_name(path)))
+            yield _named_by(positions, run.dataset(name))
             run, size, positions = GraphCollector(), 0, []
     if len(run):
-        yield _named_by(positions, run.dataset(_name(path)))
-
-
-def _name(path: Path) -> str:
-    return path.name.partition(".")[0]
+        yield _named_by(positions, run.dataset(name))
 
 
 def named(graphs: GraphDataset) -> GraphDataset:
@@ -261,15 +242,18 @@ class _Column:
             raise GraphDataError(f"{place}: expected {n} {self.what}, got {len(values)}")
         if n == 0 or self._first is None:
             return
-        if bool(self._parts) != (values is not None):
-            has, but = (
-                ("lacks", f"which {self._first} has")
-                if self._parts
-                else ("has", f"but not {self._first}")
-            )
-            raise GraphDataError(f"{place} {has} {self.what}, {but}; all graphs have it or none")
-        if values is not None:
-            self._require_width(place, values)
+        if self._parts and values is None:
+            told = f"lacks {self.what}, which {self._first} has"
+            raise GraphDataError(f"{place} {told}; all graphs have it or none")
+        if not self._parts and values is not None:
+            told = f"has {self.what}, but not {self._first}"
+            raise GraphDataError(f"{place} {told}; all graphs have it or none")
+        if isinstance(values, np.ndarray) and values.ndim == 2:
+            width, expected = values.shape[1], self._parts[0].shape[1]
+            if width != expected:
+                raise GraphDataError(
+                    f"{place}: {width} {self.what} for each, but {expected} in {self._first}"
+                )
 
     def add(self, place: str, n: int, values: Sequence[Any] | NDArray[Any] | None) -> None:
         if n == 0:
@@ -277,14 +261,6 @@ class _Column:
         self._first = self._first or place
         if values is not None:
             self._parts.append(values)
-
-    def _require_width(self, place: str, values: Sequence[Any] | NDArray[Any]) -> None:
-        if self._parts and isinstance(values, np.ndarray) and values.ndim == 2:
-            width, expected = values.shape[1], self._parts[0].shape[1]
-            if width != expected:
-                raise GraphDataError(
-                    f"{place}: {width} {self.what} for each, but {expected} in {self._first}"
-                )
 
     def listed(self) -> list[Any] | None:
         return list(chain.from_iterable(self._parts)) if self._parts else None
@@ -302,7 +278,7 @@ def _require_text(place: str, what: str, values: Iterable[Hashable] | None) -> N
             raise GraphDataError(
                 f"{place}: {what} must be text or numbers, got {excerpt(repr(value))}"
             )
-        if isinstance(value, str) and ("\0" in value or _has_surrogate(value)):
+        if isinstance(value, str) and ("\0" in value or _SURROGATE.search(value)):
             raise GraphDataError(
                 f"{place}: {what} must be text, got {excerpt(repr(value))} with a zero byte or "
                 "half of a character"
@@ -316,10 +292,6 @@ def _is_plain(values: Iterable[Any]) -> bool:
     except TypeError:  # numbers, or None
         return False
     return text.isascii() and "\0" not in text
-
-
-def _has_surrogate(text: str) -> bool:
-    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def _checked_pairs(place: str, n_nodes: int, edges: ArrayLike) -> Ints:

@@ -1,4 +1,4 @@
-"""What a graph is: `GraphDataset` holds many, packed in flat arrays; `Graph` is a view of one."""
+"""`GraphDataset`: many graphs packed in flat arrays; `Graph`: a view of one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ShortInts = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
 
-# Raised when the packed layout changes, so that fingerprints and caches of old ones do not match.
+# Raised when the packed layout changes, so that old fingerprints and caches no longer match.
 LAYOUT = 1
 
 
@@ -52,11 +52,11 @@ def frozen(array: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphDataset:
-    """Many undirected graphs, packed: flat arrays plus offsets, never changed in place.
+    """Many undirected graphs, packed in flat arrays with offsets; immutable.
 
-    Nodes of all graphs are numbered through; graph ``g`` owns the nodes
+    Nodes are numbered over all graphs; graph ``g`` has the nodes
     ``node_offsets[g]:node_offsets[g + 1]``. An edge {u, v} is two *arcs*, u→v and v→u; a self loop
-    is one. Arcs are stored by source node and sorted by neighbor, so that
+    is one. Arcs are sorted by source node, then by neighbor, so that
     ``neighbors[arc_offsets[v]:arc_offsets[v + 1]]`` are the neighbors of node ``v`` and equal
     graphs have equal arrays. Build one with `kgnn.load`, `kgnn.from_networkx`, `kgnn.from_pyg` or
     `kgnn.graphs.packing.pack`.
@@ -64,13 +64,13 @@ class GraphDataset:
     Attributes
     ----------
     name : str
-        What the dataset is called; not part of its content.
+        Not part of the content.
     node_offsets : (n_graphs + 1,) int64
     arc_offsets : (n_nodes + 1,) int64
     neighbors : (n_arcs,) int32
         Neighbor of each arc, numbered over the whole dataset.
     targets : (n_graphs,) int64
-        Class of each graph as a position in ``class_names``; −1 where it is not known.
+        Class of each graph as a position in ``class_names``; −1 if it is unknown.
     class_names : tuple of str
     node_labels : (n_nodes,) int32 or None
         Categorical label of each node as a position in ``node_label_names``.
@@ -111,11 +111,11 @@ class GraphDataset:
             frozen(array)
 
     def __reduce__(self) -> tuple[type[GraphDataset], tuple[Any, ...]]:
-        # Through the constructor: what is unpickled cannot be written to either.
+        # Unpickling calls the constructor, so that the arrays are read-only again.
         return GraphDataset, tuple(getattr(self, field.name) for field in fields(self))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that are there, by field name."""
+        """Return the arrays that are not None, by field name."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {k: v for k, v in values.items() if isinstance(v, np.ndarray)}
 
@@ -126,22 +126,22 @@ class GraphDataset:
 
     @property
     def shape(self) -> tuple[int]:
-        """``(n_graphs,)``; scikit-learn's splitters then index the dataset like an array."""
+        """``(n_graphs,)``, so that scikit-learn's splitters index the dataset like an array."""
         return (len(self),)
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes of all graphs."""
+        """Number of nodes in all graphs."""
         return int(self.node_offsets[-1])
 
     @property
     def n_arcs(self) -> int:
-        """Number of directed arcs of all graphs."""
+        """Number of arcs in all graphs."""
         return len(self.neighbors)
 
     @property
     def n_classes(self) -> int:
-        """Number of classes that have a name."""
+        """Number of classes."""
         return len(self.class_names)
 
     @cached_property
@@ -181,7 +181,7 @@ class GraphDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the whole content: equal for equal graphs, whatever file they came from."""
+        """Hash of the content: equal for equal graphs, from whatever file."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(f"kgnn {LAYOUT}".encode())
         for field, value in sorted((f.name, getattr(self, f.name)) for f in fields(self)):
@@ -215,7 +215,7 @@ class GraphDataset:
     ) -> GraphDataset: ...
     def __getitem__(self, key: Any) -> Graph | GraphDataset:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is ...:
-            key = key[0]  # the way scikit-learn indexes whatever has a shape
+            key = key[0]  # scikit-learn indexes arrays this way
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"graph {key} of a dataset with {len(self)} graphs")
@@ -282,7 +282,7 @@ class GraphDataset:
 
 
 def _as_index(key: Any) -> NDArray[Any]:
-    """Return rows or a mask as an array; an empty list has no type of its own."""
+    """Return rows or a mask as an array; an empty list counts as rows."""
     index = np.asarray(key)
     if index.ndim != 1 or (index.size and index.dtype.kind not in "iub"):
         raise IndexError(
@@ -294,7 +294,7 @@ def _as_index(key: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """One graph of a `GraphDataset`: a view that copies nothing until asked."""
+    """A view of one graph of a `GraphDataset`."""
 
     dataset: GraphDataset
     row: int
@@ -305,12 +305,12 @@ class Graph:
 
     @property
     def nodes(self) -> slice:
-        """Where the graph's nodes are in the arrays of the dataset."""
+        """Position of the graph's nodes in the arrays of the dataset."""
         return slice(self._first, int(self.dataset.node_offsets[self.row + 1]))
 
     @property
     def arc_slice(self) -> slice:
-        """Where the graph's arcs are in the arrays of the dataset."""
+        """Position of the graph's arcs in the arrays of the dataset."""
         nodes = self.nodes
         return slice(*map(int, self.dataset.arc_offsets[[nodes.start, nodes.stop]]))
 

@@ -1,18 +1,33 @@
-"""Lists of graphs of any known kind, as a `GraphDataset`."""
+"""Lists of graphs of any known kind, as a `GraphDataset`; from and to networkx."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kgnn.errors import GraphDataError
+from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError, excerpt
+from kgnn.graphs.collector import ErrorHandler, GraphCollector, raise_error, require_graphs
 from kgnn.graphs.graph import Graph, GraphDataset
-from kgnn.graphs.nx_graphs import from_networkx
+from kgnn.graphs.labels import by_position, require_length, targets_by_position
 from kgnn.graphs.packing import concatenate
-from kgnn.graphs.pyg_data import from_pyg
+from kgnn.graphs.pyg_data import from_pyg, to_pyg
 from kgnn.graphs.readers.smiles import from_smiles
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = [
+    "NotGraphsError",
+    "as_dataset",
+    "from_networkx",
+    "from_pyg",
+    "is_graph",
+    "to_networkx",
+    "to_pyg",
+]
 
 
 class NotGraphsError(GraphDataError, TypeError):
@@ -88,3 +103,159 @@ def _regrouped(graphs: list[Graph]) -> GraphDataset:
         views = list(run)
         parts.append(views[0].dataset[[view.row for view in views]])
     return parts[0] if len(parts) == 1 else concatenate(parts)
+
+
+# -- networkx -------------------------------------------------------------------------------------
+
+
+def from_networkx(
+    graphs: Iterable[nx.Graph],
+    *,
+    node_label: str | None = "label",
+    node_attributes: str | None = "attributes",
+    edge_label: str | None = "label",
+    edge_weight: str | None = "weight",
+    targets: Iterable[Hashable | None] | None = None,
+    name: str = "networkx",
+    graph_names: Iterable[str] | None = None,
+) -> GraphDataset:
+    """Pack networkx graphs into a dataset.
+
+    Directed graphs are read as undirected, with a warning; parallel edges collapse.
+
+    Parameters
+    ----------
+    graphs : iterable of networkx.Graph
+    node_label, node_attributes, edge_label, edge_weight : str or None
+        Keys of the data of nodes and edges; either all have a key or none. None: leave it out.
+    targets : iterable, optional
+        Class of each graph, by position; None, −1, NaN or empty text for unlabeled. Default:
+        ``graph.graph["target"]``, ``["label"]`` or ``["y"]``.
+    name : str
+    graph_names : iterable of str, optional
+        Default: the names of the graphs, if all have one.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from_networkx([nx.path_graph(3), nx.cycle_graph(4)], targets=["path", "cycle"])
+    GraphDataset('networkx': 2 graphs, 2 classes, 2 labeled)
+    """
+    graphs = require_graphs(graphs, networkx().Graph, "a networkx graph", "graphs")
+    if targets is None:
+        own = [_target_of(graph) for graph in graphs]
+        classes = targets_by_position(own, "the target of graphs")
+    else:
+        classes = targets_by_position(targets)
+    names = None if graph_names is None else by_position(graph_names, "graph_names")
+    if names is None and all(graph.name for graph in graphs):
+        names = [str(graph.name) for graph in graphs]
+    places = [f"graphs[{row}]" for row in range(len(graphs))]
+    return pack_networkx(
+        graphs,
+        places,
+        classes,
+        names,
+        name=name,
+        keys=(node_label, node_attributes, edge_label, edge_weight),
+    )
+
+
+def pack_networkx(
+    graphs: Sequence[nx.Graph],
+    places: Sequence[str],
+    targets: list[Hashable | None],
+    graph_names: list[str] | None,
+    *,
+    name: str,
+    keys: Sequence[str | None] = ("label", "attributes", "label", "weight"),
+    on_error: ErrorHandler = raise_error,
+) -> GraphDataset:
+    """Pack networkx graphs, each with the place that messages name."""
+    if n_directed := sum(graph.is_directed() for graph in graphs):
+        warnings.warn(
+            f"{n_directed} of {len(graphs)} graphs are directed; they are read as undirected ones.",
+            KgnnWarning,
+            stacklevel=3,
+        )
+    require_length(targets, len(graphs), "targets")
+    require_length(graph_names, len(graphs), "graph_names")
+    collector = GraphCollector()
+    for row, (graph, place) in enumerate(zip(graphs, places, strict=True)):
+        own_name = None if graph_names is None else graph_names[row]
+        try:
+            found = _parts(place, graph, keys)
+            collector.add(place, **found, target=targets[row], name=own_name)
+        except GraphDataError as error:
+            on_error(error)
+    return collector.dataset(name)
+
+
+def to_networkx(dataset: GraphDataset) -> list[nx.Graph]:
+    """Turn a dataset into networkx graphs, from which `from_networkx` makes the same dataset.
+
+    Nodes are numbered from 0; labels have the key ``label``, node attributes ``attributes``, edge
+    weights ``weight``; ``target`` and ``name`` are in ``graph.graph``.
+    """
+    return [_to_networkx(graph) for graph in dataset]
+
+
+def networkx() -> Any:
+    """Import networkx, or say how to install it."""
+    try:
+        import networkx as nx
+    except ImportError as error:
+        raise MissingExtraError.of("A networkx graph", "networkx", "networkx") from error
+    return nx
+
+
+def _parts(place: str, graph: nx.Graph, keys: Sequence[str | None]) -> dict[str, Any]:
+    """Return the arguments of `GraphCollector.add`."""
+    number = {node: position for position, node in enumerate(graph)}
+    nodes = list(graph.nodes(data=True))
+    edges = [((u, v), data) for u, v, data in graph.edges(data=True)]
+    return {
+        "n_nodes": len(number),
+        "edges": [(number[u], number[v]) for (u, v), _ in edges],
+        "node_labels": _values(place, "node", nodes, keys[0]),
+        "node_attributes": _values(place, "node", nodes, keys[1]),
+        "edge_labels": _values(place, "edge", edges, keys[2]),
+        "edge_weights": _values(place, "edge", edges, keys[3]),
+    }
+
+
+def _target_of(graph: Any) -> Hashable | None:
+    found = (graph.graph.get(key) for key in ("target", "label", "y"))
+    return next((target for target in found if target is not None), None)
+
+
+def _values(
+    place: str, what: str, items: list[tuple[Any, dict[str, Any]]], key: str | None
+) -> list[Any] | None:
+    """Return what all nodes or edges of a graph have under a key, or None if none has it."""
+    values = [None if key is None else data.get(key) for _, data in items]
+    # pandas has NaN for a missing value.
+    values = [None if isinstance(v, float) and v != v else v for v in values]
+    missing = [item for (item, _), value in zip(items, values, strict=True) if value is None]
+    if missing and len(missing) < len(items):
+        first = excerpt(repr(missing[0]))
+        raise GraphDataError(f"{place}: {what} {first} has no '{key}', but others have")
+    return None if missing else values
+
+
+def _to_networkx(graph: Graph) -> nx.Graph:
+    result = networkx().Graph()
+    result.add_nodes_from(range(graph.n_nodes))
+    edges = graph.edges.tolist()
+    result.add_edges_from(edges)
+    for key, values in (("label", graph.node_labels), ("attributes", graph.node_attributes)):
+        for node, value in enumerate([] if values is None else list(values)):
+            result.nodes[node][key] = value
+    for key, values in (("label", graph.edge_labels), ("weight", graph.edge_weights)):
+        for edge, value in zip(edges, [] if values is None else list(values), strict=False):
+            result.edges[edge][key] = value
+    if graph.target is not None:
+        result.graph["target"] = graph.target
+    if graph.dataset.graph_names is not None:
+        result.graph["name"] = graph.name
+    return result

@@ -18,20 +18,12 @@ MAX_NODES = np.iinfo(np.int32).max  # neighbors are numbered with 32 bits
 _PIECE = 1 << 18
 
 
-class EdgeError(GraphDataError):
-    """An invalid edge; ``position`` counts from 0, for readers to turn into a line."""
-
-    def __init__(self, position: int, reason: str) -> None:
-        super().__init__(f"edge {position} {reason}")
-        self.position, self.reason = position, reason
-
-
-class ConflictingEdgesError(EdgeError):
-    """One edge was given twice with different labels or weights: ``first``, then ``position``."""
+class ConflictingEdgesError(GraphDataError):
+    """One edge was given twice with different labels or weights; positions count from 0."""
 
     def __init__(self, first: int, second: int) -> None:
-        super().__init__(second, f"repeats edge {first} with another label or weight")
-        self.first = first
+        super().__init__(f"edge {second} repeats edge {first} with another label or weight")
+        self.first, self.second = first, second
 
 
 def pack(
@@ -173,14 +165,16 @@ def _checked_ends(
     for ends in (u, v):
         if len(ends) and not 0 <= ends.min() <= ends.max() < n_nodes:
             at = int(np.argmax((ends < 0) | (ends >= n_nodes)))
-            raise EdgeError(at, f"names node {ends[at]}, which is not below {n_nodes}")
+            raise GraphDataError(f"edge {at} names node {ends[at]}, which is not below {n_nodes}")
     for start in range(0, len(u), _PIECE):
         piece = slice(start, start + _PIECE)
         stray = graph_of_node[u[piece]] != graph_of_node[v[piece]]
         if stray.any():
             at = start + int(np.argmax(stray))
             a, b = graph_of_node[[u[at], v[at]]]
-            raise EdgeError(at, f"joins node {u[at]} of graph {a} with node {v[at]} of graph {b}")
+            raise GraphDataError(
+                f"edge {at} joins node {u[at]} of graph {a} with node {v[at]} of graph {b}"
+            )
     return u, v
 
 

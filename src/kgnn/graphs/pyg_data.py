@@ -56,7 +56,13 @@ def from_pyg(
     node_labels, node_attributes = _node_data(graphs)
     edge_labels, edge_weights = _edge_data(graphs)
     pairs = [_pairs(f"data_list[{row}]", data) for row, data in enumerate(graphs)]
-    _warn_of_directions(pairs)
+    if n_directed := _count_directed(pairs):
+        warnings.warn(
+            f"{n_directed} of {len(pairs)} graphs have edges in one direction alone; they are read "
+            "as undirected ones.",
+            KgnnWarning,
+            stacklevel=2,
+        )
     collector = GraphCollector()
     for row, data in enumerate(graphs):
         place = f"data_list[{row}]"
@@ -115,7 +121,7 @@ def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
             if any(weight is not None for weight in weights):
                 raise GraphDataError(
                     "edge_weight stands beside an edge_attr with a single column that is not "
-                    "one-hot, which is a weight, too; leave one of them out"
+                    "one-hot and so is a weight, too; leave one of them out"
                 )
             weights = tables
         else:
@@ -173,16 +179,6 @@ def _pairs(place: str, data: Any) -> Table:
     return edges.T
 
 
-def _warn_of_directions(pairs: list[Table]) -> None:
-    if n_directed := _count_directed(pairs):
-        warnings.warn(
-            f"{n_directed} of {len(pairs)} graphs have edges in one direction alone; they are read "
-            "as undirected ones.",
-            KgnnWarning,
-            stacklevel=3,
-        )
-
-
 def _count_directed(pairs: list[Table]) -> int:
     """Count the graphs with an arc whose reverse is missing, all graphs at once."""
     owner = np.repeat(np.arange(len(pairs)), [len(each) for each in pairs])
@@ -209,19 +205,20 @@ def _fields(graph: Graph) -> dict[str, Any]:
     """Return the fields of the ``Data`` of one graph."""
     import torch
 
-    dataset, values = graph.dataset, {}
+    def one_hot(codes: NDArray[np.int32], names: tuple[str, ...]) -> Any:
+        return torch.nn.functional.one_hot(torch.tensor(codes).long(), len(names)).float()
+
+    dataset, arcs, values = graph.dataset, graph.arc_slice, {}
     if dataset.node_labels is not None:
-        values["x"] = _one_hot(dataset.node_labels[graph.nodes], dataset.node_label_names)
+        values["x"] = one_hot(dataset.node_labels[graph.nodes], dataset.node_label_names)
         values["node_label_names"] = dataset.node_label_names
     if dataset.node_attributes is not None:
         values["node_attributes"] = torch.tensor(dataset.node_attributes[graph.nodes])
     if dataset.edge_labels is not None:
-        values["edge_attr"] = _one_hot(
-            dataset.edge_labels[graph.arc_slice], dataset.edge_label_names
-        )
+        values["edge_attr"] = one_hot(dataset.edge_labels[arcs], dataset.edge_label_names)
         values["edge_label_names"] = dataset.edge_label_names
     if dataset.edge_weights is not None:
-        values["edge_weight"] = torch.tensor(dataset.edge_weights[graph.arc_slice])
+        values["edge_weight"] = torch.tensor(dataset.edge_weights[arcs])
     if dataset.graph_names is not None:
         values["name"] = graph.name
     return values | {
@@ -230,9 +227,3 @@ def _fields(graph: Graph) -> dict[str, Any]:
         "y": torch.tensor([int(dataset.targets[graph.row])]),
         "class_names": dataset.class_names,
     }
-
-
-def _one_hot(codes: NDArray[np.int32], names: tuple[str, ...]) -> Any:
-    import torch
-
-    return torch.nn.functional.one_hot(torch.tensor(codes).long(), len(names)).float()

@@ -1,10 +1,12 @@
-"""Whether the arrays of a dataset belong together: for datasets that come out of files."""
+"""Check that the arrays of a dataset from a file are consistent."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import GraphDataset, Ints
@@ -20,14 +22,14 @@ _KINDS = {
     "edge_weights": "f",
     "graph_names": "U",
 }
-_NAMES = ("class_names", "node_label_names", "edge_label_names")
+_REQUIRED = ("node_offsets", "arc_offsets", "neighbors", "targets")
 
 
 def require_sound(graphs: GraphDataset) -> None:
-    """Refuse a dataset whose arrays point outside each other.
+    """Raise an error if the arrays of a dataset are inconsistent.
 
-    Loaders build nothing else; but code that trusts a damaged file would read memory that is not
-    its own. A hundred million arcs take less than a second.
+    `pack` builds consistent arrays; those of a damaged file could make compiled code read foreign
+    memory. A hundred million arcs take less than a second.
 
     Examples
     --------
@@ -40,45 +42,36 @@ def require_sound(graphs: GraphDataset) -> None:
       ...
     kgnn.errors.GraphDataError: 'cycles-and-trees' is damaged: neighbors
     """
+    for field, is_sound in _checks(graphs):
+        if not is_sound:
+            raise GraphDataError(f"'{graphs.name}' is damaged: {field}")
+
+
+def _checks(graphs: GraphDataset) -> Iterator[tuple[str, bool]]:
+    """Yield each field and whether it is sound; a check relies on those before it."""
     for field, kind in _KINDS.items():
-        if not _is_of_kind(getattr(graphs, field), kind, may_lack=field in _OPTIONAL):
-            raise _damaged(graphs, field)
-    if not (isinstance(graphs.name, str) and all(_are_names(getattr(graphs, n)) for n in _NAMES)):
-        raise _damaged(graphs, "names")
+        array = getattr(graphs, field)
+        if array is None:
+            yield field, field not in _REQUIRED
+        else:
+            is_native = isinstance(array, np.ndarray) and array.dtype.isnative
+            yield field, is_native and array.dtype.kind == kind
+    names = (graphs.class_names, graphs.node_label_names, graphs.edge_label_names)
+    yield "names", isinstance(graphs.name, str) and all(map(_are_texts, names))
     n_graphs, n_nodes = len(graphs.targets), len(graphs.arc_offsets) - 1
     n_arcs = len(graphs.neighbors)
-    checks = {
-        "node_offsets": lambda: _are_offsets(graphs.node_offsets, n_graphs, n_nodes),
-        "arc_offsets": lambda: _are_offsets(graphs.arc_offsets, n_nodes, n_arcs),
-        "neighbors": lambda: _stay_within(graphs),
-        "targets": lambda: _are_below(graphs.targets, len(graphs.class_names), least=-1),
-        "node_labels": lambda: _are_codes(graphs.node_labels, n_nodes, graphs.node_label_names),
-        "edge_labels": lambda: _are_codes(graphs.edge_labels, n_arcs, graphs.edge_label_names),
-        "node_attributes": lambda: _are_numbers(graphs.node_attributes, n_nodes, n_dimensions=2),
-        "edge_weights": lambda: _are_numbers(graphs.edge_weights, n_arcs, n_dimensions=1),
-        "graph_names": lambda: (
-            graphs.graph_names is None or _are_texts(graphs.graph_names, n_graphs)
-        ),
-    }
-    for field, is_sound in checks.items():  # in this order: what is checked may be relied on
-        if not is_sound():
-            raise _damaged(graphs, field)
+    yield "node_offsets", _are_offsets(graphs.node_offsets, n_graphs, n_nodes)
+    yield "arc_offsets", _are_offsets(graphs.arc_offsets, n_nodes, n_arcs)
+    yield "neighbors", _stay_within(graphs)
+    yield "targets", _are_codes(graphs.targets, n_graphs, graphs.class_names, least=-1)
+    yield "node_labels", _are_codes(graphs.node_labels, n_nodes, graphs.node_label_names)
+    yield "edge_labels", _are_codes(graphs.edge_labels, n_arcs, graphs.edge_label_names)
+    yield "node_attributes", _are_numbers(graphs.node_attributes, n_nodes, n_dimensions=2)
+    yield "edge_weights", _are_numbers(graphs.edge_weights, n_arcs, n_dimensions=1)
+    yield "graph_names", graphs.graph_names is None or _are_names(graphs.graph_names, n_graphs)
 
 
-_OPTIONAL = ("node_labels", "node_attributes", "edge_labels", "edge_weights", "graph_names")
-
-
-def _damaged(graphs: GraphDataset, field: str) -> GraphDataError:
-    return GraphDataError(f"'{graphs.name}' is damaged: {field}")
-
-
-def _is_of_kind(array: Any, kind: str, may_lack: bool) -> bool:
-    if array is None:
-        return may_lack
-    return isinstance(array, np.ndarray) and array.dtype.kind == kind and array.dtype.isnative
-
-
-def _are_names(names: Any) -> bool:
+def _are_texts(names: object) -> bool:
     return isinstance(names, tuple) and all(isinstance(name, str) for name in names)
 
 
@@ -107,23 +100,19 @@ def _stay_within(graphs: GraphDataset) -> bool:
     )
 
 
-def _are_below(values: np.ndarray, end: int, least: int = 0) -> bool:
-    return values.ndim == 1 and (
-        len(values) == 0 or (int(values.min()) >= least and int(values.max()) < end)
-    )
+def _are_codes(codes: NDArray[Any] | None, n: int, names: tuple[str, ...], least: int = 0) -> bool:
+    if codes is None or codes.shape != (n,):
+        return codes is None
+    return n == 0 or (int(codes.min()) >= least and int(codes.max()) < len(names))
 
 
-def _are_codes(codes: np.ndarray | None, n: int, names: tuple[str, ...]) -> bool:
-    return codes is None or (len(codes) == n and _are_below(codes, len(names)))
-
-
-def _are_numbers(values: np.ndarray | None, n: int, n_dimensions: int) -> bool:
+def _are_numbers(values: NDArray[Any] | None, n: int, n_dimensions: int) -> bool:
     return values is None or (
         values.ndim == n_dimensions and len(values) == n and bool(np.isfinite(values).all())
     )
 
 
-def _are_texts(names: np.ndarray, n: int) -> bool:
+def _are_names(names: NDArray[Any], n: int) -> bool:
     if names.shape != (n,):
         return False
     if not names.dtype.itemsize or not n:

@@ -11,7 +11,7 @@ from kgnn.engine.task import Task
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.graphs.joining import recode
+from kgnn.graphs.labels import recode
 from kgnn.kernels.weisfeiler_lehman import FIXED_POINT, log_degrees, neighbor_max, neighbor_mean
 from kgnn.seeds import for_sklearn
 

@@ -19,8 +19,7 @@ from kgnn.errors import KgnnWarning
 from kgnn.estimator.classifier import UNLABELED, GraphClassifier
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.graph import Floats, GraphDataset
-from kgnn.graphs.joining import concatenate
-from kgnn.graphs.packing import pack
+from kgnn.graphs.packing import concatenate, pack
 
 Check = Callable[[GraphClassifier], None]
 

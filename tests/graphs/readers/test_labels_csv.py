@@ -13,10 +13,9 @@ from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.packing import pack
 from kgnn.graphs.readers.labels_csv import (
     Label,
-    labels_for,
-    merged_labels,
+    label_graphs,
+    merge_labels,
     read_labels,
-    unknown_ids,
 )
 
 NAMED = pack("named", [1, 1, 1], [], [], graph_names=["mol1", "mol2", "sub/mol3"])
@@ -88,15 +87,20 @@ def test_any_bytes_are_read_or_refused_with_an_error_of_ours(tmp_path_factory, d
         assert all(found)  # no empty id
 
 
+def labels_of(graphs, table, **options):
+    labeled, _ = label_graphs(graphs, table, **options)
+    return [graph.target for graph in labeled]
+
+
 class TestMatching:
     def test_ids_are_names_and_file_names_may_keep_their_ending(self):
         table = {"mol2": Label("x", 2), "sub/mol3.graphml.gz": Label("y", 3)}
-        assert labels_for(NAMED, table) == [None, "x", "y"]
+        assert labels_of(NAMED, table) == [None, "x", "y"]
 
     def test_ids_are_positions_only_where_graphs_have_no_names(self):
-        assert labels_for(cycles_and_trees(3), {"1": Label("x", 2)}) == [None, "x", None]
+        assert labels_of(cycles_and_trees(3), {"1": Label("x", 2)}) == [None, "x", None]
         with pytest.raises(GraphDataError, match="there is no graph '1'"):
-            labels_for(NAMED, {"1": Label("x", 2)})
+            labels_of(NAMED, {"1": Label("x", 2)})
 
     def test_unknown_ids_are_named_with_the_nearest(self):
         table = {"mol1": Label("x", 2), "Mol2": Label("x", 3, "labels.csv"), **_strangers(5)}
@@ -105,18 +109,26 @@ class TestMatching:
             r"unknown: s0, s1, s2, …\. Correct them"
         )
         with pytest.raises(GraphDataError, match=message):
-            labels_for(NAMED, table)
-        assert labels_for(NAMED, table, ignore_unknown=True) == ["x", None, None]
-        assert unknown_ids(NAMED, table) == ["Mol2", "s0", "s1", "s2", "s3", "s4"]
+            labels_of(NAMED, table)
+        assert labels_of(NAMED, table, ignore_unknown=True) == ["x", None, None]
+        _, unknown = label_graphs(NAMED, table, ignore_unknown=True)
+        assert unknown == ["Mol2", "s0", "s1", "s2", "s3", "s4"]
 
     def test_two_ids_of_one_graph_must_agree(self):
         table = {"mol1": Label("x", 2), "mol1.gml": Label("y", 3)}
         with pytest.raises(GraphDataError, match="'mol1.gml' and 'mol1' are one graph"):
-            labels_for(NAMED, table)
+            labels_of(NAMED, table)
 
     def test_two_ids_of_one_graph_may_know_more_and_less(self):
         table = {"mol1": Label(None, 2), "mol1.gml": Label("y", 3), "mol1.gexf": Label(None, 4)}
-        assert labels_for(NAMED, table) == ["y", None, None]
+        assert labels_of(NAMED, table) == ["y", None, None]
+
+    def test_targets_are_kept_if_asked_for_and_must_agree(self):
+        graphs, table = cycles_and_trees(2), {"0": Label("ring", 2)}
+        assert labels_of(graphs[1:], table, keep_targets=False) == ["ring"]
+        assert labels_of(graphs.with_targets([-1, 1]), table, keep_targets=True) == ["ring", "tree"]
+        with pytest.raises(GraphDataError, match="'0' is ring by --labels, but cycle in the data"):
+            labels_of(graphs, table, keep_targets=True)
 
 
 class TestMerging:
@@ -126,7 +138,7 @@ class TestMerging:
             (tmp_path / name).write_text(text)
             tables.append(read_labels(tmp_path / name))
         for order in (tables, tables[::-1]):
-            merged = merged_labels(order)
+            merged = merge_labels(order)
             assert {name: label.text for name, label in merged.items()} == {
                 "1": "x", "2": "y", "3": None
             }  # fmt: skip
@@ -135,7 +147,7 @@ class TestMerging:
         tables = [{"1": Label("x", 2, "a.csv")}, {"1": Label("y", 5, "b.csv")}]
         message = "b.csv, line 5: '1' is y here, but x in a.csv, line 2; a graph has one label"
         with pytest.raises(GraphDataError, match=message):
-            merged_labels(tables)
+            merge_labels(tables)
 
 
 def _strangers(n):

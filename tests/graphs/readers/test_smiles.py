@@ -100,7 +100,7 @@ class TestFromSmiles:
             ((["CC", "C("],), r"smiles\[1\]: 'C\(' is not valid"),
             (([None],), r"smiles\[0\]: 'None' is not valid"),
             (([],), "empty"),
-            ((["C"], [1, 2]), "expected 1 targets, one for each graph, got 2"),
+            ((["C"], [1, 2]), "expected 1 targets, got 2"),
         ],
     )
     def test_what_does_not_fit_is_refused(self, arguments, message):

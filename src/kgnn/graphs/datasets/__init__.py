@@ -1,1 +1,1 @@
-"""Named datasets: the catalog, where they come from, and generated ones."""
+"""Named datasets: the catalog, their sources, the cache, and generated ones."""

@@ -1,4 +1,4 @@
-"""The dataset ``python-functions``: the syntax trees of the functions of Python's own library.
+"""The dataset ``python-functions``: syntax trees of the functions in Python's standard library.
 
 One graph per function or method of some packages of the standard library on this machine. Nodes are
 the nodes of the abstract syntax tree, labeled by their type; edges lead from parent to child (label
@@ -101,7 +101,7 @@ def _add_functions(
 ) -> None:
     seen: Counter[str] = Counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on the style of somebody else's code
+        warnings.simplefilter("ignore")  # about the style of the source
         tree = ast.parse(source)
     for qualname, function in _functions(tree, module):
         seen[qualname] += 1

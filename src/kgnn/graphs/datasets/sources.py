@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError, KgnnWarning
 from kgnn.files import replacing
@@ -114,10 +113,7 @@ def _identity(path: Path) -> list[object]:
     """Return a key that changes when the files of a source change."""
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     stats = [(file.name, file.stat()) for file in files]
-    return [
-        str(path.resolve()),
-        *((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats),
-    ]
+    return [str(path.resolve()), *((name, s.st_size, s.st_mtime_ns) for name, s in stats)]
 
 
 # -- download -------------------------------------------------------------------------------------
@@ -136,28 +132,10 @@ def fetch(
 ) -> None:
     """Download ``url`` to ``path``, which appears only once it is complete and verified.
 
-    Parameters
-    ----------
-    url : str
-        An ``http`` or ``https`` address.
-    path : Path
-    verify : callable, optional
-        Called with the path of the received file; raises `GraphDataError` if it is invalid.
-    progress : callable, optional
-        Default: a progress bar on standard error for long downloads.
-    attempts : int
-        How often to try; an answer such as 404 is final.
-    backoff : float
-        Seconds before the second attempt; doubled before each further one.
-    timeout : float
-        Seconds without an answer after which an attempt fails.
-    max_bytes : int
-        A larger file is an error.
-
-    Raises
-    ------
-    DatasetUnavailableError
-        If no attempt succeeds.
+    ``verify`` is called with the received file and raises `GraphDataError` if it is invalid. An
+    answer such as 404 is final; after other failures, ``backoff`` seconds pass before the second
+    attempt, and twice as many before each further one. Long downloads show a progress bar on
+    standard error, unless ``progress`` is given.
     """
     if not url.startswith(("http://", "https://")):
         raise DatasetUnavailableError(f"{url} is not an http or https address")
@@ -223,13 +201,8 @@ def _reporting(name: str, progress: Progress | None) -> Iterator[Progress]:
     from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns: list[Any] = [
-        "{task.description}",
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-    ]
-    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    bar = Bar("{task.description}", *columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(name, total=None)
     started = time.monotonic()
 

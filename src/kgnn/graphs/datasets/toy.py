@@ -80,7 +80,7 @@ def planted_motifs(
 def random_graphs(
     n_graphs: int, *, n_nodes: int = 20, n_edges: int = 40, n_node_labels: int = 0, seed: int = 0
 ) -> GraphDataset:
-    """Generate uniform random graphs without meaning, vectorized, for measuring at any size."""
+    """Generate uniform random graphs of any number, quickly, for measurements."""
     rng = generator(seed, "random-graphs")
     first = np.repeat(np.arange(n_graphs, dtype=np.int64) * n_nodes, n_edges)
     ends = rng.integers(0, n_nodes, size=(2, n_graphs * n_edges)) + first

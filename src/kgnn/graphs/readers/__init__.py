@@ -1,1 +1,1 @@
-"""Readers of files, one per format."""
+"""Readers of files that may be damaged or malicious: one module per format."""

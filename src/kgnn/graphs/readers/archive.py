@@ -37,7 +37,7 @@ _DAMAGE = (
 
 
 class TextFiles:
-    """The files of a folder, or of a zip of at most ``max_bytes``, by their name without folders."""
+    """The files of a folder or of a zip of at most ``max_bytes``, by name without folders."""
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         self.path = path

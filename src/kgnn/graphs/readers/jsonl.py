@@ -15,6 +15,7 @@ import difflib
 import json
 import math
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,7 +23,7 @@ from kgnn.errors import GraphDataError, excerpt
 from kgnn.graphs.collector import ErrorHandler, Found, collect, collect_runs, raise_error
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.readers.archive import MAX_BYTES
-from kgnn.graphs.readers.text import numbered_lines, writing_lines
+from kgnn.graphs.readers.text import numbered_lines, stem, writing_lines
 
 # Nodes that a line may have beyond the ends of its edges: a typo in a number of nodes must not
 # allocate a million times the memory.
@@ -34,12 +35,12 @@ _NODE_KEYS = ("label", "attributes")
 
 def read(path: Path) -> GraphDataset:
     """Read a ``.jsonl`` or ``.ndjson`` file, plain or compressed as ``.gz``."""
-    return collect(path, _graphs_in(path, MAX_BYTES, raise_error))
+    return collect(stem(path), _graphs_in(path, MAX_BYTES, raise_error))
 
 
 def stream(path: Path, on_error: ErrorHandler = raise_error) -> Iterator[GraphDataset]:
     """Read a file in runs of bounded size."""
-    return collect_runs(path, lambda handler: _graphs_in(path, None, handler), on_error)
+    return collect_runs(stem(path), partial(_graphs_in, path, None), on_error)
 
 
 def _graphs_in(path: Path, max_bytes: int | None, on_error: ErrorHandler) -> Found:
@@ -146,7 +147,9 @@ def _attribute_rows(rows: list[Any]) -> list[list[float]]:
                 f"attributes of node {node} must be a list of numbers, got {_shown(row)}"
             )
         if len(row) != len(rows[0]):
-            raise _LineError(f"node {node} has {len(row)} attributes, but node 0 has {len(rows[0])}")
+            raise _LineError(
+                f"node {node} has {len(row)} attributes, but node 0 has {len(rows[0])}"
+            )
     return rows
 
 

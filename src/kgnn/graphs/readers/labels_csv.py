@@ -35,16 +35,10 @@ class Label(NamedTuple):
 def read_labels(
     path: str | Path, *, id_column: str | None = None, label_column: str | None = None
 ) -> dict[str, Label]:
-    """Read a table with a header and the columns ``id`` and ``label``, by id, in its order.
+    """Read a CSV table with a header and the columns ``id`` and ``label``, by id, in its order.
 
-    Other columns are ignored. An id may be repeated with the same label. An empty label is unknown.
-
-    Parameters
-    ----------
-    path : path
-        Separated by commas, semicolons or tabs, perhaps ``.gz``.
-    id_column, label_column : str, optional
-        Other names of the two columns.
+    The two columns may have other names; further columns are ignored. An id may be repeated with
+    the same label. An empty label is unknown.
     """
     path = Path(path)
     rows = csv_rows(path)
@@ -107,16 +101,8 @@ def label_graphs(
     """Return the graphs with these labels as targets, and the ids that are of no graph.
 
     Ids are names of graphs (of files, with or without their ending), or numbers from 0 if the
-    graphs have no names.
-
-    Parameters
-    ----------
-    graphs : GraphDataset
-    labels : mapping of str to Label
-    ignore_unknown : bool
-        Accept ids that are of no graph.
-    keep_targets : bool
-        Graphs without a label here keep the target that they have.
+    graphs have no names. An id of no graph is an error without ``ignore_unknown``. With
+    ``keep_targets``, graphs that have no label here keep their own target.
 
     Examples
     --------

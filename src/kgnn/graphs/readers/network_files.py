@@ -13,8 +13,8 @@ from xml.parsers import expat
 from kgnn.errors import DatasetUnavailableError, GraphDataError, excerpt
 from kgnn.graphs.collector import ErrorHandler, raise_error
 from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.interop import networkx, pack_networkx
 from kgnn.graphs.labels import class_name
-from kgnn.graphs.nx_graphs import networkx, pack_networkx
 from kgnn.graphs.readers.labels_csv import read_labels
 from kgnn.graphs.readers.text import opened
 

@@ -8,18 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from kgnn.errors import GraphDataError, MissingExtraError, excerpt
-from kgnn.graphs.collector import (
-    ErrorHandler,
-    Found,
-    GraphCollector,
-    collect,
-    collect_runs,
-    raise_error,
-)
+from kgnn.graphs.collector import ErrorHandler, Found, collect, collect_runs, raise_error
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.labels import require_length, targets_by_position
 from kgnn.graphs.readers.archive import MAX_BYTES
-from kgnn.graphs.readers.text import Row, csv_rows, find_column
+from kgnn.graphs.readers.text import Row, csv_rows, find_column, stem
 
 # RDKit takes seconds for so many characters, and minutes for ten times as many.
 MAX_SMILES = 10_000
@@ -41,16 +34,18 @@ def read(path: Path, **columns: str | None) -> GraphDataset:
         Default: recognized by their usual names, such as ``smiles``, ``label`` and ``id``. An empty
         target is unlabeled; targets and ids are optional.
     """
-    return collect(path, _molecules_in(path, MAX_BYTES, raise_error, **columns))
+    return collect(stem(path), _molecules_in(path, MAX_BYTES, raise_error, **columns))
 
 
 def stream(
     path: Path, on_error: ErrorHandler = raise_error, **columns: str | None
 ) -> Iterator[GraphDataset]:
     """Read a file in runs of bounded size."""
-    return collect_runs(
-        path, lambda handler: _molecules_in(path, None, handler, **columns), on_error
-    )
+
+    def read_with(handler: ErrorHandler) -> Found:
+        return _molecules_in(path, None, handler, **columns)
+
+    return collect_runs(stem(path), read_with, on_error)
 
 
 def _molecules_in(
@@ -110,12 +105,10 @@ def from_smiles(
     require_length(classes, len(smiles), "targets")
     if not smiles:
         raise GraphDataError("there are no molecules: the list of SMILES is empty")
-    molecules = GraphCollector()
-    for row, text in enumerate(smiles):
-        target = None if classes is None else classes[row]
-        place = f"smiles[{row}]"
-        molecules.add(place, **_graph(place, text), target=target)
-    return molecules.dataset(name)
+    places = [f"smiles[{row}]" for row in range(len(smiles))]
+    rows = zip(places, smiles, classes or [None] * len(smiles), strict=True)
+    graphs = ((place, {**_graph(place, text), "target": target}) for place, text, target in rows)
+    return collect(name, graphs)
 
 
 def _graph(place: str, smiles: str) -> dict[str, Any]:

@@ -20,6 +20,11 @@ from kgnn.graphs.readers.archive import MAX_BYTES, MAX_LINE_BYTES
 _SEPARATORS = ",;\t"
 
 
+def stem(path: Path) -> str:
+    """Return the name of a file without its endings, for its dataset."""
+    return path.name.partition(".")[0]
+
+
 def numbered_lines(
     path: Path, max_bytes: int | None = MAX_BYTES, on_error: ErrorHandler = raise_error
 ) -> Iterator[tuple[int, str]]:

@@ -56,7 +56,7 @@ def read(path: Path) -> GraphDataset:
         )
     except ConflictingEdgesError as error:
         raise GraphDataError(
-            f"{files.where(f'{name}_A.txt')}: lines {error.first + 1} and {error.position + 1} are "
+            f"{files.where(f'{name}_A.txt')}: lines {error.first + 1} and {error.second + 1} are "
             "the same edge but differ in label or weight"
         ) from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgnn.errors import GraphDataError
-from kgnn.graphs.readers.collector import GraphCollector
+from kgnn.graphs.collector import GraphCollector
 
 
 @pytest.fixture

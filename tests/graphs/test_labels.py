@@ -11,8 +11,8 @@ import torch
 from torch_geometric.data import Data
 
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.graphs.given_values import by_position, is_unknown, known_or_none
 from kgnn.graphs.interop import from_networkx, from_pyg
+from kgnn.graphs.labels import by_position, is_unknown, known_or_none
 from kgnn.graphs.readers import jsonl
 from kgnn.graphs.readers.smiles import from_smiles
 from kgnn.graphs.readers.tu import read as read_tu
@@ -154,5 +154,5 @@ def test_numbers_that_a_missing_one_made_real_are_the_same_classes(door, whole):
 
 @pytest.mark.parametrize("door", DOORS)
 def test_too_few_targets_are_refused(door):
-    with pytest.raises(GraphDataError, match="expected 4 targets, one for each graph, got 3"):
+    with pytest.raises(GraphDataError, match="expected 4 targets, got 3"):
         door(Series("abc", index=[0, 1, 2]))
