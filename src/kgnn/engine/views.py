@@ -25,9 +25,8 @@ from kgnn.engine.batch import GraphBatch, batch_of
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.random_parts import choose, choose_missing_pairs, order_of_growth
 from kgnn.errors import ParameterError
-from kgnn.graphs.packing import plain_arcs
 from kgnn.graphs.graph import GraphDataset, Ints, frozen, ranges
-from kgnn.graphs.packing import concatenate
+from kgnn.graphs.packing import concatenate, plain_arcs
 
 Mask = NDArray[np.bool_]
 Augmentation: TypeAlias = "Callable[[GraphDataset, float, np.random.Generator], View]"
