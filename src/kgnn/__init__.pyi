@@ -1,7 +1,7 @@
 from .errors import KgnnError as KgnnError
 from .errors import KgnnWarning as KgnnWarning
-from .estimator.model_file import open_model as open_model
 from .estimator.registry import make as make
+from .estimator.saving import open_model as open_model
 from .graphs.graph import Graph as Graph
 from .graphs.graph import GraphDataset as GraphDataset
 from .graphs.interop import from_networkx as from_networkx

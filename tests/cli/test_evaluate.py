@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from kgnn.estimator.model_file import open_model
+from kgnn.estimator.saving import open_model
 from kgnn.evaluation.twins import has_twin
 from kgnn.graphs.collector import named
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs

@@ -60,7 +60,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_computed(
     files, tmp_path, monkeypatch
 ):
     (tmp_path / "occupied").write_text("")
-    monkeypatch.setattr("kgnn.estimator.model_file.open_model", lambda _: pytest.fail("was opened"))
+    monkeypatch.setattr("kgnn.estimator.saving.open_model", lambda _: pytest.fail("was opened"))
     with pytest.raises(KgnnError, match=r"Nothing can be written to .*occupied/page.html"):
         run(*files, "--id", "21", "-o", str(tmp_path / "occupied" / "page.html"))
 

@@ -4,18 +4,21 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from torch import nn
 
+from kgnn.engine.ensemble import EnsembleNetwork
 from kgnn.engine.gin import GIN
-from kgnn.estimator.saved_classes import classes
-from kgnn.estimator.saved_values import Decoder, Encoder
+from kgnn.engine.loop import History
+from kgnn.engine.memory import MemoryNetwork
+from kgnn.estimator.saved_values import Reader, UnknownClassError, Writer
 
 
-def round_trip(value, known=None):
-    known = classes() if known is None else known
-    encoder = Encoder(known)
-    tree = encoder.encode(value)
-    return Decoder(known, encoder.arrays).decode(tree)
+def round_trip(value, given=None):
+    writer = Writer()
+    tree = writer.write(value)
+    reader = Reader(writer.arrays, given)
+    back = reader.read(tree)
+    reader.require_all_used()
+    return back
 
 
 plain = st.recursive(
@@ -61,37 +64,55 @@ def test_sparse_matrices_come_back():
     assert (round_trip(matrix).toarray() == matrix.toarray()).all()
 
 
-def test_a_module_answers_as_before():
-    module = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Dropout(0.5)).eval()
-    x = torch.randn(5, 3)
+def test_a_module_has_its_arguments_and_weights_again():
+    module = EnsembleNetwork(GIN(2, 2, width=4), MemoryNetwork(5, 2, width=4), 2, 8, 0.5)
+    module.train()
     back = round_trip(module)
-    assert torch.equal(back(x), module(x))
     assert not back.training
-    assert isinstance(back[0].weight, nn.Parameter)
-    assert back.state_dict().keys() == module.state_dict().keys()
+    assert back.memory.config == module.memory.config
+    assert back.gin.readout == module.gin.readout
+    assert not any(each.is_meta for each in back.state_dict().values())
+    for name, weights in module.state_dict().items():
+        assert torch.equal(back.state_dict()[name], weights)
+    assert all(each.requires_grad for each in back.parameters())
 
 
 def test_what_is_the_same_object_stays_the_same_object():
-    module = GIN(2, 2, width=4)
-    one, other, third = round_trip([module, module, GIN(2, 2, width=4)])
-    assert one is other
-    assert third is not one
-
-
-def test_two_names_for_one_thing_do_not_get_mixed_up():
     first, second = GIN(1, 2, width=4), GIN(3, 2, width=4)
-    back = round_trip([first, second, second, first])
+    back = round_trip([first, second, second, first, GIN(1, 2, width=4)])
     assert back[0] is back[3]
     assert back[1] is back[2]
     assert back[1].layers[0].inner.in_features == 3
+    assert back[4] is not back[0]
+
+
+class Mine:
+    """A kernel that kgnn does not know."""
+
+    def __init__(self, depth):
+        self.depth, self.seen_ = depth, np.arange(depth)
+
+    def fit(self, graphs): ...
+    def transform(self, graphs): ...
+
+
+def test_a_kernel_of_the_users_needs_its_class():
+    back = round_trip(Mine(3), {"Mine": Mine})
+    assert (back.depth, back.seen_.tolist()) == (3, [0, 1, 2])
+    with pytest.raises(UnknownClassError, match="Mine"):
+        round_trip(Mine(3))
 
 
 def test_what_is_not_on_the_list_is_neither_saved_nor_made():
-    with pytest.raises(TypeError, match=r"builtins.complex cannot be saved"):
-        Encoder(classes()).encode([1j])
+    for value in (1j, torch.nn.Linear(1, 1), np.array([["a"]])):
+        with pytest.raises(TypeError, match="cannot be saved"):
+            Writer().write([value])
     tree = {"$": "object", "class": "Popen", "state": {"args": "true"}}
     with pytest.raises(ValueError, match="'Popen' is none of the classes"):
-        Decoder(classes(), {}).decode(tree)
+        Reader({}).read(tree)
+
+
+SMALL = {"n_features": 1, "n_classes": 2}
 
 
 @pytest.mark.parametrize(
@@ -101,20 +122,57 @@ def test_what_is_not_on_the_list_is_neither_saved_nor_made():
         {"$": "nothing"},
         {"$": ["list"]},
         {"$": "same", "id": 3},
+        {"$": "float", "of": "__import__('os')"},
         {"$": "object", "class": "GIN", "state": {}},
-        {"$": "module", "class": "History", "state": {}},
-        {"$": "_tensor", "name": "0"},
+        {"$": "object", "class": "History", "state": {"loss": []}},
+        {"$": "object", "class": "History", "state": {**vars(History()), "more": 1}},
+        {"$": "module", "class": "History", "config": {}, "state": {}},
+        {"$": "module", "class": "GIN", "config": {"n_features": 1, "n_classes": 2}, "state": {}},
+        {
+            "$": "module",
+            "class": "GIN",
+            "config": {"n_features": 1, "n_classes": 2, "layers": 10**12},
+            "state": {},
+        },
+        {"$": "_take", "name": "0"},
     ],
-    ids=str,
+    ids=lambda tree: str(tree)[:60],
 )
 def test_trees_that_describe_nothing_are_refused(tree):
-    with pytest.raises((ValueError, TypeError)):
-        Decoder(classes(), {}).decode(tree)
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        Reader({}).read(tree)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"layers.0.inner.weight": np.zeros((4, 9), np.float32)}, r"\(4, 9\) of float32, expected"),
+        ({"layers.0.inner.weight": np.zeros((4, 2))}, r"\(4, 2\) of float64, expected"),
+        ({"layers.0.inner.weight": None}, "lacks weights 'layers.0.inner.weight'"),
+        ({"layers.9.x": np.zeros(2)}, "has unknown weights 'layers.9.x'"),
+    ],
+)
+def test_weights_that_do_not_fit_the_module_are_refused(changes, message):
+    writer = Writer()
+    tree = writer.write(GIN(2, 2, width=4))
+    for name, array in changes.items():
+        tree["state"].pop(name, None)
+        if array is not None:
+            tree["state"][name] = name
+            writer.arrays[name] = array
+    with pytest.raises(ValueError, match=message):
+        Reader(writer.arrays).read(tree)
 
 
 def test_a_sparse_matrix_that_points_outside_is_refused():
-    encoder = Encoder({})
-    tree = encoder.encode(sparse.csr_array(np.eye(3)))
-    encoder.arrays[tree["indices"]["name"]][0] = 1_000_000
+    writer = Writer()
+    tree = writer.write(sparse.csr_array(np.eye(3)))
+    writer.arrays[tree["indices"]["name"]][0] = 1_000_000
     with pytest.raises(ValueError, match="ind"):
-        Decoder({}, encoder.arrays).decode(tree)
+        Reader(writer.arrays).read(tree)
+
+
+def test_an_array_that_nothing_uses_is_refused():
+    reader = Reader({"0": np.zeros(2)})
+    with pytest.raises(ValueError, match="array 0 belongs to nothing"):
+        reader.require_all_used()

@@ -6,7 +6,6 @@ import kgnn.engine.network as networks
 from kgnn.engine.asgn import Teacher, Teaching
 from kgnn.engine.network import GraphNetwork
 from kgnn.engine.task import Task
-from kgnn.estimator.encoder_files import save_encoder
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.methods.asgn import ASGN
 from kgnn.testing import CHECKS
@@ -246,7 +245,7 @@ def test_the_teacher_starts_from_a_saved_encoder_and_hands_it_on(
 ):
     graphs, labels = task()
     saved = ASGN(pretrain_epochs=2).pretrain(graphs)
-    save_encoder(saved, tmp_path / "encoder")
+    saved.save(tmp_path / "encoder")
     before, fit = [], Teacher.fit
 
     def watched(self, examples):

@@ -7,7 +7,6 @@ import torch
 from kgnn.engine.gin import GIN
 from kgnn.engine.infomax import InfoMax
 from kgnn.engine.task import Task
-from kgnn.estimator.encoder_files import save_encoder
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.entmin import EntMin
 from kgnn.methods.infograph import InfoGraph
@@ -160,7 +159,7 @@ def test_encoders_of_others_will_do(separate_encoder):
 def encoder(tmp_path):
     """An encoder and the folder that it is in."""
     made = InfoGraph(width=8, pretrain_epochs=2).pretrain(GRAPHS)
-    save_encoder(made, tmp_path / "encoder")
+    made.save(tmp_path / "encoder")
     return made.weights, str(tmp_path / "encoder")
 
 

@@ -8,7 +8,7 @@ from kgnn.engine.batch import batch_of
 from kgnn.engine.gin import GIN
 from kgnn.engine.task import Task
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.estimator.encoder_files import open_encoder, save_encoder
+from kgnn.estimator.saving import unpack
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods import graphcl
 from kgnn.methods.asgn import ASGN
@@ -16,7 +16,7 @@ from kgnn.methods.gnn_sup import GNNSup
 from kgnn.methods.graphcl import GraphCL
 from kgnn.methods.infograph import InfoGraph
 from kgnn.methods.joao import JOAO
-from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
+from kgnn.methods.pretrained import Pretrained, PretrainedClassifier, SavedEncoder
 from kgnn.progress import listening
 from kgnn.testing import CHECKS
 
@@ -79,12 +79,14 @@ def test_pre_training_sees_neither_labels_nor_validation_graphs(cls):
 def test_targets_leave_no_trace_in_a_saved_encoder(cls, tmp_path):
     garbage = np.random.default_rng(0).integers(0, 2, len(TRAIN))
     for name, graphs in (("clean", TRAIN), ("poisoned", TRAIN.with_targets(garbage))):
-        save_encoder(cls(**FAST).pretrain(graphs, graphs.targets), tmp_path / name)
+        cls(**FAST).pretrain(graphs, graphs.targets).save(tmp_path / name)
     clean, poisoned = (
-        [(tmp_path / name / file).read_bytes() for file in ("weights.npz", "encoder.json")]
+        unpack((tmp_path / name / "encoder.safetensors").read_bytes())
         for name in ("clean", "poisoned")
     )
-    assert clean == poisoned
+    assert {**clean[0], "saved": ""} == {**poisoned[0], "saved": ""}
+    assert clean[1].keys() == poisoned[1].keys()
+    assert all(np.array_equal(array, poisoned[1][name]) for name, array in clean[1].items())
 
 
 @pytest.mark.parametrize("cls", EVERY)
@@ -152,7 +154,7 @@ def test_a_second_fit_begins_anew():
 
 @pytest.mark.parametrize("cls", [GraphCL, JOAO])
 def test_a_saved_encoder_gives_the_same_model(cls, tmp_path):
-    save_encoder(cls(**FAST).pretrain(TRAIN), tmp_path / "encoder")
+    cls(**FAST).pretrain(TRAIN).save(tmp_path / "encoder")
     here = cls(**FAST).fit(TRAIN, LABELS)
     there = cls(pretrained=str(tmp_path / "encoder"), **FAST).fit(TRAIN, LABELS)
     assert (here.predict_proba(NEW) == there.predict_proba(NEW)).all()
@@ -160,10 +162,10 @@ def test_a_saved_encoder_gives_the_same_model(cls, tmp_path):
 
 
 def test_a_saved_encoder_may_come_from_more_graphs_and_another_method(tmp_path):
-    save_encoder(JOAO(**FAST).pretrain(GRAPHS), tmp_path / "encoder")
+    JOAO(**FAST).pretrain(GRAPHS).save(tmp_path / "encoder")
     model = GraphCL(pretrained=str(tmp_path / "encoder"), **FAST).fit(TRAIN, LABELS)
-    assert same(model.encoder_, open_encoder(tmp_path / "encoder").weights)
-    assert open_encoder(tmp_path / "encoder").method == "JOAO"
+    assert same(model.encoder_, SavedEncoder.open(tmp_path / "encoder").weights)
+    assert SavedEncoder.open(tmp_path / "encoder").method == "JOAO"
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +173,7 @@ def folders(tmp_path_factory):
     """Encoders of all methods, as folders."""
     place = tmp_path_factory.mktemp("encoders")
     for cls in EVERY:
-        save_encoder(cls(**FAST).pretrain(GRAPHS), place / cls.__name__)
+        cls(**FAST).pretrain(GRAPHS).save(place / cls.__name__)
     return place
 
 
@@ -179,7 +181,7 @@ def folders(tmp_path_factory):
 @pytest.mark.parametrize("user", EVERY)
 def test_an_encoder_of_any_method_will_do_for_any_other(maker, user, folders):
     folder = folders / maker.__name__
-    saved = open_encoder(folder)
+    saved = SavedEncoder.open(folder)
     assert saved.method == maker.__name__
     model = user(pretrained=str(folder), **{**FAST, "epochs": 1}).fit(TRAIN, LABELS)
     assert np.isfinite(model.predict_proba(NEW)).all()
@@ -204,7 +206,7 @@ def test_some_methods_pre_train_only_if_asked(cls, folders, monkeypatch):
 
 
 def test_opening_an_encoder_leaves_global_randomness_alone(tmp_path):
-    save_encoder(GraphCL(**FAST).pretrain(TRAIN), tmp_path / "encoder")
+    GraphCL(**FAST).pretrain(TRAIN).save(tmp_path / "encoder")
     before = torch.get_rng_state()
     GraphCL(pretrained=str(tmp_path / "encoder"), **FAST).fit(TRAIN, LABELS)
     assert (torch.get_rng_state() == before).all()
@@ -280,9 +282,9 @@ def test_a_subclass_writes_one_function():
 def test_other_encoders_are_pre_trained_and_saved_too(cls, encoder, tmp_path):
     pytest.importorskip("torch_geometric")
     options = {**FAST, "encoder": encoder}
-    save_encoder(cls(**options).pretrain(TRAIN), tmp_path / "encoder")
+    cls(**options).pretrain(TRAIN).save(tmp_path / "encoder")
     model = GraphCL(pretrained=str(tmp_path / "encoder"), **options).fit(TRAIN, LABELS)
-    assert same(model.encoder_, open_encoder(tmp_path / "encoder").weights)
+    assert same(model.encoder_, SavedEncoder.open(tmp_path / "encoder").weights)
 
 
 def test_the_probabilities_of_joao_are_in_the_history():

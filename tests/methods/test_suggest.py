@@ -5,8 +5,8 @@ from sklearn.exceptions import NotFittedError
 
 from kgnn.errors import KgnnWarning
 from kgnn.estimator import classifier as base
-from kgnn.estimator.model_file import open_model
 from kgnn.estimator.registry import entries
+from kgnn.estimator.saving import open_model
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP

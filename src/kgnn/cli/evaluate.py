@@ -45,7 +45,7 @@ def evaluate(
     options = reading_options(data, read)
     with progress_bars() as bars:
         bars.add_task(f"evaluating on {data}", total=None)
-        from kgnn.estimator.model_file import open_model
+        from kgnn.estimator.saving import open_model
         from kgnn.threads import limit_threads
 
         opened = open_model(model)

@@ -30,7 +30,7 @@ def explain(
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
     options = reading_options(dataset, read)
     from kgnn.cli.finding import find_graph
-    from kgnn.estimator.model_file import file_of, open_model
+    from kgnn.estimator.saving import file_of, open_model
     from kgnn.graphs.loading import load
 
     if output is not None:

@@ -74,7 +74,7 @@ def fit(
     options = reading_options(data, read)
     with progress_bars(news=not as_json) as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
-        from kgnn.estimator.model_file import file_of
+        from kgnn.estimator.saving import file_of
         from kgnn.threads import limit_threads
 
         needed: list[str | Path] = [data, *(table.paths or [])]

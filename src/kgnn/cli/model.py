@@ -31,7 +31,7 @@ def show(
 
 
 def _record(path: Path) -> dict[str, Any]:
-    from kgnn.estimator.model_file import describe_model, open_model
+    from kgnn.estimator.saving import describe_model, open_model
     from kgnn.evaluation.model_facts import (
         basis_in_words,
         changed_parameters,
@@ -39,21 +39,17 @@ def _record(path: Path) -> dict[str, Any]:
         rounds_of,
     )
 
-    info, model = describe_model(path), open_model(path)
+    told, model = describe_model(path), open_model(path)
     held = held_out_quality(model)
     return {
-        "file": str(info.path),
-        "method": info.method,
+        **{key: told[key] for key in ("file", "method", "fitted_on")},
         "parameters": changed_parameters(model),
-        "fitted_on": info.fitted_on,
         "held_out": held and held.short_record(),
         "worth": f"not known: {basis_in_words(model)}" if held is None else held.in_words(),
         "rounds": [each._asdict() for each in rounds_of(model)],
         "ending": model.story().ending or None,
         "interrupted": model.interrupted_,
-        "saved": info.saved,
-        "versions": info.versions,
-        "bytes": info.n_bytes,
+        **{key: told[key] for key in ("saved", "versions", "bytes")},
     }
 
 

@@ -52,7 +52,7 @@ def predict(
     jobs = [Job(each, tuple(reading_options(each, read).items())) for each in data]
     with progress_bars() as bars:
         waiting = bars.add_task("opening the model", total=None)
-        from kgnn.estimator.model_file import file_of
+        from kgnn.estimator.saving import file_of
         from kgnn.evaluation.answers import columns
         from kgnn.threads import limit_threads
 
@@ -169,7 +169,7 @@ def whole_answer(asked: Asked, job: Job) -> Part:
 @cache
 def _opened(file: str) -> GraphClassifier:
     """Open a model, once in each process."""
-    from kgnn.estimator.model_file import open_model
+    from kgnn.estimator.saving import open_model
 
     return open_model(file)
 

@@ -47,17 +47,15 @@ def pretrain(
     _require_useful(method, chosen)
     options = reading_options(dataset, read)
     with progress_bars():
-        from kgnn.estimator.encoder_files import require_place, save_encoder
         from kgnn.graphs.loading import load
         from kgnn.threads import limit_threads
 
-        require_place(output)  # rather now than after an hour
-        require_writable_folder(output)
+        require_writable_folder(output)  # rather now than after an hour
         graphs = load(dataset, **options)
         started = time.perf_counter()
         with limit_threads(threads):
             encoder = cls(**{"random_state": seed, **chosen}).pretrain(graphs)
-        save_encoder(encoder, output)
+        encoder.save(output)
     summary = {
         "method": method.lower(),
         "dataset": graphs.name,

@@ -135,7 +135,7 @@ def _suggest(
     as_json: bool,
 ) -> None:
     with progress_bars():
-        from kgnn.estimator.model_file import open_model
+        from kgnn.estimator.saving import open_model
 
         graphs = load_with_labels(data, given, options).graphs
         found = open_model(model).suggest(graphs, number)

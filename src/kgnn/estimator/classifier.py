@@ -211,7 +211,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | Path) -> Path:
         """Save to a folder, or a file that ends in ``.safetensors``; `kgnn.open_model` reads it."""
-        from kgnn.estimator.model_file import save_model
+        from kgnn.estimator.saving import save_model
 
         check_is_fitted(self, "classes_")
         return save_model(self, path)

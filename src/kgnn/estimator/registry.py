@@ -229,6 +229,13 @@ def method_class(name: str) -> type[GraphClassifier]:
     return cls
 
 
+def name_of(method: object) -> str:
+    """Return the name of a method in the list, or that of its class if it is not there."""
+    path = f"{type(method).__module__}:{type(method).__qualname__}"
+    found = [entry.name for entry in entries().values() if entry.path == path]
+    return found[0] if found else type(method).__name__
+
+
 def make(name: str, **settings: Any) -> GraphClassifier:
     """Build a method by name.
 

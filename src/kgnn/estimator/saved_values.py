@@ -1,241 +1,288 @@
-"""Python values as JSON and named arrays, and back, without executing anything.
+"""Python values as JSON and arrays, and back, without importing or executing anything.
 
-Plain values are themselves in JSON. All else is an object whose key ``$`` says what it is:
-
-::
+Plain values are themselves in JSON. Others are objects whose key ``$`` says what they are::
 
     {"$": "tuple", "of": […]}             {"$": "array", "name": "7"}
     {"$": "dict", "of": [[key, value]]}   {"$": "sparse", "data": …, "shape": […]}
-    {"$": "object", "class": "GIN", "state": {…}}
+    {"$": "object", "class": "Familiar", "state": {attributes}}
+    {"$": "module", "class": "GIN", "config": {constructor arguments}, "state": {name: array}}
+    {"$": "given", "class": "MyKernel", "state": {attributes}}     a class of the caller's
+    {"$": "same", "id": 3}                                         the value with this id
 
-Only classes of a given list are ever made, and only from their attributes: nothing of theirs is
-called. A class that holds more than it needs to be used again has a method ``saved_state``; our
-modules around parts of another library are made anew by their ``from_saved``.
+Only classes of a fixed list are built, and those that the caller passes. Modules are rebuilt from
+their constructor arguments, other objects from their attributes: nothing of theirs is called. A
+class that holds more than predictions need has a method ``saved_state``.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import torch
 from scipy import sparse
-from torch import nn
+from torch import Tensor, nn
 
-_KIND = "$"
-_MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+_PARTS_OF_SPARSE = ("data", "indices", "indptr")
+# Constructor arguments that say how many modules to build; each module has an array.
+_DEPTHS = ("layers", "hops")
+# All classes that may be built, by module.
+_CLASSES = {
+    "kgnn.graphs.graph": ("GraphDataset",),
+    "kgnn.kernels.weisfeiler_lehman": ("WeisfeilerLehman",),
+    "kgnn.kernels.optimal_assignment": ("OptimalAssignment",),
+    "kgnn.kernels.shortest_paths": ("ShortestPaths",),
+    "kgnn.kernels.graphlets": ("Graphlets",),
+    "kgnn.kernels.projection": ("Projection",),
+    "kgnn.kernels.paragraph_vectors": ("ParagraphVectors",),
+    "kgnn.engine.node_features": ("NodeFeatures",),
+    "kgnn.engine.gin": ("GIN",),
+    "kgnn.engine.memory": ("MemoryNetwork", "SparseRows"),
+    "kgnn.engine.ensemble": ("EnsembleNetwork",),
+    "kgnn.engine.infomax": ("InfoMax",),
+    "kgnn.engine.committee": ("Committee",),
+    "kgnn.engine.cotraining": ("CoTraining", "Round"),
+    "kgnn.engine.network": ("Fitted", "GraphNetwork"),
+    "kgnn.engine.kernel_network": ("KernelNetwork",),
+    "kgnn.engine.joint": ("JointNetwork",),
+    "kgnn.engine.loop": ("History",),
+    "kgnn.estimator.novelty": ("Familiar",),
+    "kgnn.estimator.calibration": ("HeldOut",),
+    "kgnn.methods.featurized": ("Machine", "Member", "SupportKernel"),
+    "kgnn.methods.dgk": ("DeepKernel",),
+    "kgnn.methods.graph2vec": ("GraphInformation", "GraphVectors"),
+    "kgnn.methods.ldp": ("Forest",),
+    "kgnn.methods.sub2vec": ("WalkVectors",),
+    "kgnn.methods.semi_supervised": ("SemiSupervisedNetwork",),
+    "kgnn.methods.pretrained": ("EncoderPlan", "SavedEncoder"),
+    "sklearn.preprocessing": ("StandardScaler",),
+}
 
 
-class Encoder:
-    """Turns values into JSON trees, and keeps their arrays.
+class UnknownClassError(ValueError):
+    """A class in a file that the caller has to pass."""
 
-    Parameters
-    ----------
-    classes : dict of str to type
-        Which classes may be saved, by the name they get.
 
-    Attributes
-    ----------
-    arrays : dict of str to Tensor
-        Arrays of all values encoded so far, each once.
+@cache
+def _known_classes() -> dict[str, type]:
+    return {
+        name: getattr(import_module(module), name)
+        for module, names in _CLASSES.items()
+        for name in names
+    }
+
+
+class Writer:
+    """Turns values into JSON, and collects their arrays.
 
     Examples
     --------
-    >>> encoder = Encoder({})
-    >>> tree = encoder.encode({"a": (1, np.arange(3))})
+    >>> writer = Writer()
+    >>> tree = writer.write({"a": (1, np.arange(3))})
     >>> tree
     {'a': {'$': 'tuple', 'of': [1, {'$': 'array', 'name': '0'}]}}
-    >>> Decoder({}, encoder.arrays).decode(tree)
+    >>> Reader(writer.arrays).read(tree)
     {'a': (1, array([0, 1, 2]))}
     """
 
-    def __init__(self, classes: Mapping[str, type]) -> None:
-        self._names = {cls: name for name, cls in classes.items()}
-        self.arrays: dict[str, torch.Tensor] = {}
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._names = {cls: name for name, cls in _known_classes().items()}
+        self._kept: dict[int, tuple[dict[str, Any], Any]] = {}  # by the identity of the value
         self._n_shared = 0
-        self._kept: dict[int, tuple[dict[str, Any], Any]] = {}  # trees by the object's identity
 
-    def encode(self, value: Any) -> Any:
-        """Return a value as JSON."""
-        if value is None or isinstance(value, (bool, str)):
+    def write(self, value: Any) -> Any:
+        """Return a value as JSON; TypeError if it cannot be saved."""
+        if value is None or isinstance(value, bool | str):
             return value
-        if isinstance(value, (int, np.integer)):
+        if isinstance(value, int | np.integer):
             return int(value)
-        if isinstance(value, (float, np.floating)):
+        if isinstance(value, float | np.floating):
             number = float(value)
-            return number if math.isfinite(number) else {_KIND: "float", "of": repr(number)}
+            return number if math.isfinite(number) else {"$": "float", "of": repr(number)}
         if isinstance(value, list):
-            return [self.encode(each) for each in value]
+            return [self.write(each) for each in value]
         if isinstance(value, dict):
             return self._dict(value)
-        return self._once(value)
-
-    def _dict(self, value: dict[Any, Any]) -> Any:
-        if _KIND not in value and all(isinstance(key, str) for key in value):
-            return {key: self.encode(each) for key, each in value.items()}
-        return {_KIND: "dict", "of": [[self.encode(k), self.encode(v)] for k, v in value.items()]}
-
-    def _once(self, value: Any) -> Any:
-        """Encode what may be in several places; the second is a reference to the first."""
         if id(value) in self._kept:
             first = self._kept[id(value)][0]
-            first.setdefault("id", self._n_shared)
-            self._n_shared = max(self._n_shared, first["id"] + 1)
-            return {_KIND: "same", "id": first["id"]}
-        tree = self._made(value)
-        if tree[_KIND] in ("object", "module", "sparse"):
+            if "id" not in first:
+                first["id"], self._n_shared = self._n_shared, self._n_shared + 1
+            return {"$": "same", "id": first["id"]}
+        tree = self._tree(value)
+        if tree["$"] in ("object", "module", "given", "sparse"):
             self._kept[id(value)] = tree, value  # the value, too, so that its identity stays taken
         return tree
 
-    def _made(self, value: Any) -> dict[str, Any]:
+    def _dict(self, value: dict[Any, Any]) -> Any:
+        if "$" not in value and all(isinstance(key, str) for key in value):
+            return {key: self.write(each) for key, each in value.items()}
+        return {"$": "dict", "of": [[self.write(k), self.write(v)] for k, v in value.items()]}
+
+    def _tree(self, value: Any) -> dict[str, Any]:
         if type(value) is tuple:
-            return {_KIND: "tuple", "of": [self.encode(each) for each in value]}
+            return {"$": "tuple", "of": [self.write(each) for each in value]}
         if isinstance(value, slice):
-            return {_KIND: "slice", "of": [value.start, value.stop]}
-        if isinstance(value, np.ndarray):
-            return self._array(value)
-        if isinstance(value, torch.Tensor):
-            kind = "parameter" if isinstance(value, nn.Parameter) else "tensor"
-            return {_KIND: kind, "name": self._keep(value.detach())}
+            return {"$": "slice", "of": [value.start, value.stop]}
+        if isinstance(value, np.ndarray) and value.dtype.kind in "UO" and value.ndim == 1:
+            return {"$": "texts", "of": [self.write(each) for each in value.tolist()]}
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            return {"$": "array", "name": self._keep(value)}
+        if isinstance(value, Tensor):
+            return {"$": "tensor", "name": self._keep(value.detach().numpy())}
         if sparse.issparse(value):
-            parts = {
-                part: self.encode(getattr(value, part)) for part in ("data", "indices", "indptr")
-            }
-            return {_KIND: "sparse", **parts, "shape": list(map(int, value.shape))}
-        name = self._names.get(type(value))
-        if name is None:
-            raise TypeError(f"{type(value).__module__}.{type(value).__qualname__} cannot be saved")
-        kind = "module" if isinstance(value, nn.Module) else "object"
-        return {_KIND: kind, "class": name, "state": self._dict(_state_of(value))}
+            parts = {part: self.write(getattr(value, part)) for part in _PARTS_OF_SPARSE}
+            return {"$": "sparse", **parts, "shape": list(map(int, value.shape))}
+        if isinstance(value, nn.Module):
+            weights = {name: self._keep(each.numpy()) for name, each in value.state_dict().items()}
+            return {**self._configured(value), "state": weights}
+        if type(value) in self._names:
+            return {"$": "object", "class": self._names[type(value)], "state": self._state(value)}
+        if hasattr(value, "fit") and hasattr(value, "transform"):  # a kernel of the user's
+            return {"$": "given", "class": type(value).__name__, "state": self._state(value)}
+        raise TypeError(f"{type(value).__module__}.{type(value).__qualname__} cannot be saved")
 
-    def _array(self, value: np.ndarray) -> dict[str, Any]:
-        if value.dtype.kind in "UO":
-            return {_KIND: "texts", "of": [self.encode(each) for each in value.tolist()]}
-        if value.dtype == np.uint64:  # not among the types that can be kept
-            return {_KIND: "uint64", "name": self._keep(torch.from_numpy(value.view(np.int64)))}
-        return {_KIND: "array", "name": self._keep(torch.from_numpy(np.array(value)))}
+    def _configured(self, module: nn.Module) -> dict[str, Any]:
+        if type(module) not in self._names:
+            raise TypeError(f"{type(module).__qualname__} cannot be saved")
+        config: dict[str, Any] = module.config  # type: ignore[assignment]
+        plain = {
+            name: self._configured(each) if isinstance(each, nn.Module) else self.write(each)
+            for name, each in config.items()
+        }
+        return {"$": "module", "class": self._names[type(module)], "config": plain}
 
-    def _keep(self, tensor: torch.Tensor) -> str:
+    def _state(self, value: Any) -> dict[str, Any]:
+        state = value.saved_state() if hasattr(value, "saved_state") else vars(value)
+        return {k: self.write(v) for k, v in state.items() if not _is_computed(type(value), k)}
+
+    def _keep(self, array: np.ndarray) -> str:
         name = str(len(self.arrays))
-        self.arrays[name] = tensor.contiguous().clone()
+        self.arrays[name] = np.array(array, order="C")
         return name
 
 
-class Decoder:
-    """Turns JSON trees back into values.
+class Reader:
+    """Turns JSON and arrays back into values; see `Writer`.
 
     Parameters
     ----------
-    classes : dict of str to type
-    arrays : dict of str to Tensor
+    arrays : dict of str to array
+    given : dict of str to type
+        Classes of the caller's, by name.
     """
 
-    def __init__(self, classes: Mapping[str, type], arrays: Mapping[str, torch.Tensor]) -> None:
-        self._classes, self._arrays = classes, arrays
+    def __init__(
+        self, arrays: Mapping[str, np.ndarray], given: Mapping[str, type] | None = None
+    ) -> None:
+        self._arrays, self._given = arrays, given or {}
+        self._used: set[str] = set()
         self._made: dict[int, Any] = {}
 
-    def decode(self, tree: Any) -> Any:
-        """Return the value that a tree describes; ValueError where it describes none."""
+    def read(self, tree: Any) -> Any:
+        """Return the value that a tree describes; an error of any type if it describes none."""
         if isinstance(tree, list):
-            return [self.decode(each) for each in tree]
+            return [self.read(each) for each in tree]
         if not isinstance(tree, dict):
             return tree
-        kind = tree.get(_KIND)
-        if kind is None:
-            return {key: self.decode(each) for key, each in tree.items()}
-        read = getattr(self, f"_read_{kind}", None) if isinstance(kind, str) else None
-        if read is None:
-            raise ValueError(f"there is no kind of value {kind!r}")
-        value = read(tree)
-        if "id" in tree and kind != "same":
+        if "$" not in tree:
+            return {key: self.read(each) for key, each in tree.items()}
+        if tree["$"] == "same":
+            return self._made[tree["id"]]
+        value = self._value(tree)
+        if "id" in tree:
             self._made[tree["id"]] = value
         return value
 
-    def _read_same(self, tree: dict[str, Any]) -> Any:
-        if tree["id"] not in self._made:
-            raise ValueError(f"there is no earlier value {tree['id']!r}")
-        return self._made[tree["id"]]
+    def require_all_used(self) -> None:
+        """Refuse arrays that belong to no value."""
+        if unused := self._arrays.keys() - self._used:
+            raise ValueError(f"array {min(unused)} belongs to nothing")
 
-    def _read_float(self, tree: dict[str, Any]) -> float:
-        return float(tree["of"])
+    def _value(self, tree: dict[str, Any]) -> Any:
+        match tree["$"]:
+            case "float":
+                return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[tree["of"]]
+            case "tuple":
+                return tuple(self.read(each) for each in tree["of"])
+            case "dict":
+                return {self.read(key): self.read(value) for key, value in tree["of"]}
+            case "slice":
+                start, stop = tree["of"]
+                return slice(start, stop)
+            case "texts":
+                values = [self.read(each) for each in tree["of"]]
+                kind = np.str_ if all(isinstance(each, str) for each in values) else object
+                return np.array(values, dtype=kind)
+            case "array":
+                return self._take(tree["name"])
+            case "tensor":
+                return torch.from_numpy(self._take(tree["name"]))
+            case "sparse":
+                parts = tuple(self.read(tree[part]) for part in _PARTS_OF_SPARSE)
+                matrix = sparse.csr_array(parts, shape=tuple(map(int, tree["shape"])))
+                matrix.check_format(full_check=True)  # C code would believe any index
+                return matrix
+            case "object":
+                return self._with_state(_known_class(tree["class"]), tree)
+            case "given":
+                if tree["class"] not in self._given:
+                    raise UnknownClassError(tree["class"])
+                return self._with_state(self._given[tree["class"]], tree)
+            case "module":
+                return self._module(tree)
+        raise ValueError(f"there is no kind of value {tree['$']!r}")
 
-    def _read_tuple(self, tree: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(self.decode(each) for each in tree["of"])
-
-    def _read_dict(self, tree: dict[str, Any]) -> dict[Any, Any]:
-        return {self.decode(key): self.decode(value) for key, value in tree["of"]}
-
-    def _read_slice(self, tree: dict[str, Any]) -> slice:
-        start, stop = tree["of"]
-        return slice(start, stop)
-
-    def _read_texts(self, tree: dict[str, Any]) -> np.ndarray:
-        values = [self.decode(each) for each in tree["of"]]
-        return np.array(values) if all(isinstance(v, str) for v in values) else _objects(values)
-
-    def _read_array(self, tree: dict[str, Any]) -> np.ndarray:
-        return self._tensor(tree).numpy()
-
-    def _read_uint64(self, tree: dict[str, Any]) -> np.ndarray:
-        return self._tensor(tree).numpy().view(np.uint64)
-
-    def _read_tensor(self, tree: dict[str, Any]) -> torch.Tensor:
-        return self._tensor(tree)
-
-    def _read_parameter(self, tree: dict[str, Any]) -> nn.Parameter:
-        return nn.Parameter(self._tensor(tree))
-
-    def _read_sparse(self, tree: dict[str, Any]) -> sparse.csr_array:
-        parts = tuple(self.decode(tree[part]) for part in ("data", "indices", "indptr"))
-        matrix = sparse.csr_array(parts, shape=tuple(map(int, tree["shape"])))
-        matrix.check_format(full_check=True)  # indices in range: C code would believe them
-        return matrix
-
-    def _read_object(self, tree: dict[str, Any]) -> Any:
-        cls = self._class(tree)
+    def _with_state(self, cls: type, tree: dict[str, Any]) -> Any:
+        state = tree["state"]
         if issubclass(cls, nn.Module):
             raise ValueError(f"'{tree['class']}' is a module")
-        if computed := [key for key in tree["state"] if _is_computed(cls, key)]:
+        if computed := [key for key in state if _is_computed(cls, key)]:
             raise ValueError(f"'{tree['class']}' computes {computed[0]} itself")
+        if dataclasses.is_dataclass(cls) and not hasattr(cls, "saved_state"):
+            names = {each.name for each in dataclasses.fields(cls)}
+            if state.keys() != names:
+                raise ValueError(f"'{tree['class']}' has other attributes: {sorted(state)}")
         value = cls.__new__(cls)
-        vars(value).update({str(key): self.decode(each) for key, each in tree["state"].items()})
+        vars(value).update({str(key): self.read(each) for key, each in state.items()})
         return value
 
-    def _read_module(self, tree: dict[str, Any]) -> nn.Module:
-        cls = self._class(tree)
-        if not issubclass(cls, nn.Module):
-            raise ValueError(f"'{tree['class']}' is no module")
-        state = {str(key): self.decode(each) for key, each in tree["state"].items()}
-        if hasattr(cls, "from_saved"):
-            return cls.from_saved(state)
-        module = cls.__new__(cls)
-        nn.Module.__init__(module)
-        for part in _MODULE_PARTS:
-            vars(module)[part].update(state.pop(part, {}))
-        vars(module).update(state)
-        return module
+    def _module(self, tree: dict[str, Any]) -> nn.Module:
+        weights = {name: torch.from_numpy(self._take(of)) for name, of in tree["state"].items()}
+        with torch.device("meta"):  # takes no memory, however large it says it is
+            module = _built(tree, len(weights))
+        require_same_shapes(module.state_dict(), weights)
+        module.load_state_dict(weights, strict=True, assign=True)
+        return module.eval()
 
-    def _class(self, tree: dict[str, Any]) -> type:
-        if tree["class"] not in self._classes:
-            raise ValueError(f"'{tree['class']}' is none of the classes that a model is made of")
-        return self._classes[tree["class"]]
-
-    def _tensor(self, tree: dict[str, Any]) -> torch.Tensor:
-        if tree["name"] not in self._arrays:
-            raise ValueError(f"there is no array {tree['name']!r}")
-        return self._arrays[tree["name"]]
+    def _take(self, name: str) -> np.ndarray:
+        self._used.add(name)
+        return self._arrays[name]
 
 
-def _state_of(value: Any) -> dict[str, Any]:
-    """Return what makes up an object; for a module, what is not the same in all modules."""
-    if isinstance(value, nn.Module) and not hasattr(value, "saved_state"):
-        own = {k: v for k, v in vars(value).items() if not k.startswith("_") or k in _MODULE_PARTS}
-        return {k: dict(v) if k in _MODULE_PARTS else v for k, v in own.items()}
-    state = value.saved_state() if hasattr(value, "saved_state") else vars(value)
-    return {key: each for key, each in state.items() if not _is_computed(type(value), key)}
+def _built(tree: dict[str, Any], most: int) -> nn.Module:
+    """Call the class of a module with its arguments; it may be a part of others' arguments."""
+    cls = _known_class(tree["class"])
+    if not issubclass(cls, nn.Module):
+        raise ValueError(f"'{tree['class']}' is not a module")
+    config: dict[str, Any] = {
+        name: _built(each, most) if isinstance(each, dict) else each
+        for name, each in tree["config"].items()
+    }
+    if any(config.get(name, 0) > most for name in _DEPTHS):
+        raise ValueError(f"'{tree['class']}' has more layers than arrays")
+    return cls(**config)
+
+
+def _known_class(name: str) -> type:
+    if name not in _known_classes():
+        raise ValueError(f"'{name}' is none of the classes that a model is made of")
+    return _known_classes()[name]
 
 
 def _is_computed(cls: type, key: str) -> bool:
@@ -243,7 +290,17 @@ def _is_computed(cls: type, key: str) -> bool:
     return isinstance(getattr(cls, key, None), cached_property)
 
 
-def _objects(values: list[Any]) -> np.ndarray:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+def require_same_shapes(own: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:
+    """Refuse weights by other names, of other shapes or of other types than those of a module."""
+    if different := sorted(own.keys() ^ weights.keys()):
+        whose = "lacks" if different[0] in own else "has unknown"
+        raise ValueError(f"{whose} weights '{different[0]}'")
+    for name, mine in weights.items():
+        if (mine.shape, mine.dtype) != (own[name].shape, own[name].dtype):
+            raise ValueError(
+                f"has weights '{name}' that are {_shape(mine)}, expected {_shape(own[name])}"
+            )
+
+
+def _shape(value: Tensor) -> str:
+    return f"{tuple(value.shape)} of {str(value.dtype).removeprefix('torch.')}"

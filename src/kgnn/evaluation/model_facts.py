@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kgnn.estimator.explanation import Sketch
-from kgnn.estimator.saved_classes import name_of
+from kgnn.estimator.registry import name_of
 from kgnn.estimator.suspicion import Suspicion, suspicious_labels
 from kgnn.evaluation.answers import network_names
 from kgnn.evaluation.quality import Quality, quality

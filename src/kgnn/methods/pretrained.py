@@ -2,24 +2,132 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from torch import Tensor
+from torch import Tensor, nn
 
 from kgnn.engine.contrastive import require_several
-from kgnn.engine.gin import GIN
+from kgnn.engine.gin import GIN, Encoder
 from kgnn.engine.network import GraphNetwork, OptimizerConfig
+from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.task import Task
 from kgnn.errors import ParameterError
 from kgnn.estimator.classifier import UNLABELED, Graphs
-from kgnn.estimator.encoder_files import EncoderPlan, SavedEncoder, open_encoder
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, check, parameters
+from kgnn.estimator.saved_values import Reader, Writer, require_same_shapes
+from kgnn.estimator.saving import (
+    ModelFileError,
+    explaining_damage,
+    file_of,
+    of_earlier_version,
+    read_file,
+    write_file,
+)
 from kgnn.graphs.interop import as_dataset
 from kgnn.methods.neural import CommitteeClassifier
 from kgnn.seeds import seeded_torch
+
+
+@dataclass(frozen=True)
+class EncoderPlan:
+    """What the shapes and the meaning of an encoder's weights depend on."""
+
+    encoder: Encoder
+    width: int
+    layers: int
+    node_features: NodeFeatures
+
+
+@dataclass(frozen=True, eq=False)
+class SavedEncoder:
+    """A pre-trained encoder with all that is needed to use it elsewhere.
+
+    Attributes
+    ----------
+    plan : EncoderPlan
+    weights : dict of str to Tensor
+        Of the layers of a `kgnn.engine.gin.GIN`, by name.
+    method, dataset : str
+        What it was pre-trained by, and on.
+    loss : list of float
+        Of pre-training, by epoch.
+    """
+
+    plan: EncoderPlan
+    weights: dict[str, Tensor]
+    method: str
+    dataset: str
+    loss: list[float] = field(default_factory=list)
+
+    def require(self, wanted: EncoderPlan, module: nn.Module) -> None:
+        """Refuse to replace the weights of a module that was made for another plan."""
+        for name in ("encoder", "width", "layers"):
+            mine, yours = getattr(self.plan, name), getattr(wanted, name)
+            if mine != yours:
+                raise ParameterError(
+                    f"The pre-trained encoder has {name}={mine!r}, the model {name}={yours!r}: "
+                    f"set {name}={mine!r}, or pre-train again with {name}={yours!r}."
+                )
+        mine, yours = self.plan.node_features, wanted.node_features
+        if mine != yours:
+            raise ParameterError(
+                f"The pre-trained encoder reads {_nodes_in_words(mine)}, the model "
+                f"{_nodes_in_words(yours)}: pre-train on graphs of the same kind, with the same "
+                "'features' and 'use_attributes'."
+            )
+        own = {k: v for k, v in module.state_dict().items() if k.startswith("layers.")}
+        try:
+            require_same_shapes(own, self.weights)
+        except ValueError as error:
+            again = "make it again with `kgnn pretrain`"
+            raise ModelFileError(f"the pre-trained encoder {error}; {again}") from error
+
+    def save(self, path: str | Path) -> Path:
+        """Save to a folder, and return the file."""
+        writer = Writer()
+        told = {"encoder": writer.write(self)}
+        return write_file(file_of(path, "encoder"), "encoder", told, writer.arrays)
+
+    @classmethod
+    def open(cls, path: str | Path) -> SavedEncoder:
+        """Open what `save` wrote; `require` says whether it fits a network."""
+        file = file_of(path, "encoder")
+        if (file.parent / "encoder.json").is_file() and not file.is_file():
+            raise of_earlier_version(file.parent, "encoder", "")
+        if not file.is_file():
+            raise ParameterError(
+                f"There is no encoder at {path}; give a folder that `kgnn pretrain` has written."
+            )
+        with explaining_damage(file, "encoder"):
+            header, arrays = read_file(file, "encoder", {"encoder"})
+            reader = Reader(arrays)
+            encoder: SavedEncoder = reader.read(header["encoder"])
+            reader.require_all_used()
+            encoder.require_sound()
+        return encoder
+
+    def require_sound(self) -> None:
+        """Refuse what has other types than it should; a file may claim anything."""
+        plan, nodes = self.plan, self.plan.node_features
+        numbers = (plan.width, plan.layers, nodes.n_attributes)
+        texts = (self.method, self.dataset, *nodes.label_names)
+        is_sound = (
+            isinstance(plan, EncoderPlan)
+            and isinstance(nodes, NodeFeatures)
+            and plan.encoder in get_args(Encoder)
+            and all(type(each) is int and each >= 0 for each in numbers)
+            and isinstance(nodes.degrees, bool)
+            and isinstance(nodes.label_names, tuple)
+            and all(isinstance(each, str) for each in texts)
+            and all(isinstance(each, Tensor) for each in self.weights.values())
+            and all(isinstance(each, float) for each in self.loss)
+        )
+        if not is_sound:
+            raise ValueError("its description has values of other types")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +222,7 @@ class CanPretrain(CommitteeClassifier):
         """Return what to start from: the saved encoder, if there is one and it fits."""
         if self.pretrained is None:
             return None
-        saved = open_encoder(self.pretrained)
+        saved = SavedEncoder.open(self.pretrained)
         with seeded_torch(task.seed, "shapes"):
             saved.require(self._plan(network), self._gin(network))
         return Pretrained(saved.weights, {"loss": saved.loss})
@@ -164,3 +272,11 @@ class PretrainedClassifier(CanPretrain):
         made = super()._before_labels(task, network) or self._pretrain(task, network)
         self.encoder_, self.pretraining_ = made.weights, made.history
         return made
+
+
+def _nodes_in_words(nodes: NodeFeatures) -> str:
+    names = nodes.label_names
+    some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    kind = f"{len(names)} node labels ({some})" if names else "nodes without labels"
+    kind = "degrees of nodes" if nodes.degrees else kind
+    return f"{kind} and {nodes.n_attributes} attributes" if nodes.n_attributes else kind
