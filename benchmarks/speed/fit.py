@@ -24,13 +24,12 @@ from kgnn.engine import loop, network
 from kgnn.engine.batch import GraphBatches
 from kgnn.engine.fast.quotients import ColorBatches
 from kgnn.engine.gin import GIN
-from kgnn.engine.memory import MemoryNetwork
 from kgnn.evaluation.protocol import evaluate_split, peak_mib
 from kgnn.evaluation.splits import make_split
 from kgnn.graphs.loading import load
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
-from kgnn.methods.kgnn import KGNN
+from kgnn.methods.kgnn import KGNN, MemoryNetwork
 from kgnn.threads import limit_threads
 
 # What is timed: an owner, the name of a function of it, and the stage that it belongs to.

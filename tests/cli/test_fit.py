@@ -258,8 +258,8 @@ def test_a_full_disk_leaves_the_old_model(kgnn, files):
 _STOP = "import os, signal\nstop = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
 # Once the first round has ended, there is something to keep.
 _IN_ROUND_1 = _STOP + (
-    "import kgnn.engine.cotraining as c\nending = c._ending\n"
-    "def stopping(*a):\n    stop()\n    return ending(*a)\nc._ending = stopping\n"
+    "from kgnn.engine.rounds import RoundTrainer\nend_round = RoundTrainer.end_round\n"
+    "def stopping(self):\n    end_round(self)\n    stop()\nRoundTrainer.end_round = stopping\n"
 )
 _IN_CROSS_FITTING = _STOP + (
     "import kgnn.estimator.calibration as b\ncross_fit = b.cross_fit\n"

@@ -5,21 +5,20 @@ import pytest
 import torch
 from scipy.special import softmax
 
-from kgnn.engine import joint as joint_module
-from kgnn.engine import kernel_network
+from kgnn.engine import memory as memory_module
 from kgnn.engine import network as network_module
 from kgnn.engine.batch import GraphBatches
-from kgnn.engine.ensemble import EnsembleNetwork
 from kgnn.engine.gin import GIN
-from kgnn.engine.joint import JointNetwork
-from kgnn.engine.kernel_network import KernelNetwork
 from kgnn.engine.loop import History
-from kgnn.engine.memory import MemoryNetwork
+from kgnn.engine.memory import Memory
 from kgnn.engine.network import Examples, Fitted, GraphNetwork, OptimizerConfig, one_hot, passes
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
 from kgnn.kernels.projection import Projection
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+from kgnn.methods import ensemble_self
+from kgnn.methods.ensemble_self import EnsembleNetwork, JointNetwork
+from kgnn.methods.kgnn import MemoryNetwork
 
 GRAPHS = planted_motifs(30, n_nodes=10)
 FAST = OptimizerConfig(epochs=3, batch_size=8, learning_rate=0.01, weight_decay=0.0, averaging=0.5)
@@ -34,11 +33,11 @@ def both_networks(pool=GRAPHS, dimensions=8):
             node_features=NodeFeatures.of(pool),
             layers=3,
         ),
-        KernelNetwork(
+        Memory(
             pool,
             lambda n, s: MemoryNetwork(n, 2, width=8, sharpness=s, identity=dimensions is not None),
             FAST,
-            features=WeisfeilerLehman(1, normalize="dataset"),
+            kernel=WeisfeilerLehman(1, normalize="dataset"),
             projection=None if dimensions is None else Projection(dimensions),
         ),
     ]
@@ -71,7 +70,7 @@ def test_small_passes_give_the_same_predictions(monkeypatch):
         network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
         whole = network.logits(network.prepare(GRAPHS))
         monkeypatch.setattr(network_module, "_NODES_PER_PASS", 30)
-        monkeypatch.setattr(kernel_network, "ATTENTION_PER_PASS", 50)
+        monkeypatch.setattr(memory_module, "ATTENTION_PER_PASS", 50)
         np.testing.assert_allclose(network.logits(network.prepare(GRAPHS)), whole, atol=1e-5)
 
 
@@ -109,7 +108,7 @@ def test_another_seed_gives_other_weights_and_a_warm_start_goes_on():
         assert (torch.nn.utils.parameters_to_vector(again.module.parameters()) == third).all()
 
 
-def test_no_graph_is_reminded_of_itself_when_it_is_annotated():
+def test_no_graph_attends_to_itself_when_it_is_annotated():
     gnn, memory = both_networks()
     taught, others = np.arange(8), np.arange(8, 30)
     targets = one_hot(np.maximum(GRAPHS.targets, 0), 2)
@@ -130,12 +129,12 @@ def test_no_graph_is_reminded_of_itself_when_it_is_annotated():
 
 
 @pytest.mark.parametrize("bound", [None, 20])
-def test_while_training_no_graph_is_reminded_of_itself(monkeypatch, bound):
+def test_while_training_no_graph_attends_to_itself(monkeypatch, bound):
     gnn, memory = both_networks()
     joint = JointNetwork(gnn, memory, lambda p, q: EnsembleNetwork(p, q, 2, 8, 0.0))
     if bound is not None:
-        monkeypatch.setattr(kernel_network, "ATTENTION_PER_PASS", bound)
-        monkeypatch.setattr(joint_module, "ATTENTION_PER_PASS", bound)
+        monkeypatch.setattr(memory_module, "ATTENTION_PER_PASS", bound)
+        monkeypatch.setattr(ensemble_self, "ATTENTION_PER_PASS", bound)
     taught = np.arange(8)
     for network in (memory, joint):
         fitted = network.fit(Examples(taught, one_hot(GRAPHS.targets, 2)), None, seed=0)
@@ -175,3 +174,78 @@ def test_copies_of_one_graph_do_not_make_the_attention_infinitely_sharp():
     network.pool[15:] = torch.eye(8)[:5]
     module = network._build(Examples(np.arange(20), torch.zeros(20, 2)))
     assert float(module.log_sharpness[0].detach().exp()) == pytest.approx(4.0, rel=0.5)
+
+
+def test_merged_batches_pass_over_labeled_and_annotated_graphs_alike():
+    gnn, _ = both_networks()
+    targets = one_hot(GRAPHS.targets, 2)
+    examples = Examples(np.arange(8), targets, np.arange(8, 20), weight=0.5, merged=True)
+    fitted = gnn.fit(examples, None, seed=0)
+    objective = gnn._objective(fitted.module.eval(), examples, fitted, np.random.default_rng(0))
+    assert objective.rows.tolist() == list(range(20))
+    rows = np.array([2, 5, 9, 17])
+    (loss,) = objective(rows).values()
+    each = torch.nn.functional.cross_entropy(
+        gnn._on_batch(fitted.module, rows, fitted), targets[rows], reduction="none"
+    )
+    expected = (each * torch.tensor([1.0, 1.0, 0.5, 0.5])).sum() / 4
+    torch.testing.assert_close(loss, expected)
+
+
+def test_annotations_are_calibrated_on_validation_graphs():
+    gnn, _ = both_networks()
+    rows, held = np.arange(12), np.arange(12, 30)
+    flipped = 1 - GRAPHS.targets[held]  # a network that is always wrong there must doubt itself
+    gnn.fit(Examples(rows, one_hot(GRAPHS.targets, 2)), None, seed=0)
+    sure = gnn.annotate(held).max(axis=1)
+    gnn.fit(Examples(rows, one_hot(GRAPHS.targets, 2)), (gnn.part(held), flipped), seed=0)
+    assert gnn.fitted.sharpness < 0.5
+    outputs = gnn._outputs(gnn.fitted.module, gnn.part(held), gnn.fitted)
+    expected = softmax(gnn.fitted.sharpness * outputs, axis=1)
+    np.testing.assert_allclose(gnn.annotate(held), expected)
+    assert gnn.annotate(held).max(axis=1).mean() < sure.mean()
+
+
+def test_statistics_are_those_of_labeled_and_annotated_graphs():
+    """BatchNorm of new graphs: one pass over everything that was taught, not over the labels."""
+    gnn, _ = both_networks()
+    few, many = np.arange(4), np.arange(4, 30)
+    fitted = gnn.fit(Examples(few, one_hot(GRAPHS.targets, 2), many, weight=0.0), None, seed=0)
+    norm = fitted.module.layers[0].norm
+    every = gnn.pool[np.arange(30)]
+    layer = fitted.module.layers[0]
+    hidden = layer.outer(layer.inner(every.sums(1).there(every.features)).relu()).relu()
+    counts = every.weights(1)
+    shares = torch.ones(len(hidden)) if counts is None else counts.counts
+    mean = (shares[:, None] * hidden).sum(0) / shares.sum()
+    torch.testing.assert_close(norm.running_mean, mean.detach(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("statistics", ["recomputed", "running"])
+def test_statistics_can_be_the_running_averages(statistics):
+    network = GraphNetwork(
+        GRAPHS,
+        lambda n: GIN(n, 2, width=8, dropout=0.0),
+        replace(FAST, statistics=statistics, averaging=0.0),
+        node_features=NodeFeatures.of(GRAPHS),
+    )
+    fitted = network.fit(Examples(np.arange(30), one_hot(GRAPHS.targets, 2)), None, seed=0)
+    steps = 3 * 4  # epochs of 30 graphs, 8 at a time
+    n_batches = int(fitted.module.layers[0].norm.num_batches_tracked)
+    assert n_batches == (steps if statistics == "running" else 1)
+
+
+def test_long_gradients_are_clipped_unless_they_are_not_to_be():
+    """A rate of 0 for Adam's first moments would hide it: compare what one step does."""
+    moved = {}
+    for clip in (1e-8, None):
+        network = GraphNetwork(
+            GRAPHS,
+            lambda n: GIN(n, 2, width=8, dropout=0.0),
+            replace(FAST, epochs=1, batch_size=30, averaging=0.0, weight_decay=1.0, clip=clip),
+            node_features=NodeFeatures.of(GRAPHS),
+        )
+        fitted = network.fit(Examples(np.arange(30), one_hot(GRAPHS.targets, 2)), None, seed=0)
+        moved[clip] = torch.nn.utils.parameters_to_vector(fitted.module.parameters()).detach()
+    # Weight decay is not clipped: with no gradient left, it alone gives the direction.
+    assert (moved[1e-8] - moved[None]).abs().max() > 1e-3

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kgnn.engine.ensemble import EnsembleNetwork
 from kgnn.engine.gin import GIN
 from kgnn.engine.loop import History
-from kgnn.engine.memory import MemoryNetwork
 from kgnn.estimator.saved_values import Reader, UnknownClassError, Writer
+from kgnn.methods.ensemble_self import EnsembleNetwork
+from kgnn.methods.kgnn import MemoryNetwork
 
 
 def round_trip(value, given=None):

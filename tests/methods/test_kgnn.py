@@ -1,18 +1,25 @@
+"""Algorithm 1 with scripted networks, and KGNN and its ablations on small graphs."""
+
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 
-from kgnn.engine.cotraining import Plan, cotrain
-from kgnn.engine.kernel_network import KernelNetwork
+from kgnn.engine.memory import Memory
+from kgnn.engine.rounds import Plan, most_confident
 from kgnn.errors import KgnnWarning, ParameterError
+from kgnn.estimator.parameters import fields_of
 from kgnn.evaluation.splits import make_split
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.ensemble_self import EnsembleSelf
 from kgnn.methods.gnn_self import GNNSelf
 from kgnn.methods.gnn_sup import GNNSup
-from kgnn.methods.kgnn import KGNN
+from kgnn.methods.kgnn import KGNN, agree, co_train
 from kgnn.methods.kgnn_sep import KGNNSep
 from kgnn.methods.memnn_sup import MemNNSup
+from tests.engine.test_rounds import Scripted, task, two
 
 FAST = {"epochs": 6, "width": 16}
 GRAPHS = planted_motifs(100, n_nodes=12)
@@ -20,219 +27,250 @@ SPLIT = make_split(GRAPHS, labels=0.2)
 ROWS = np.concatenate([SPLIT.labeled, SPLIT.unlabeled])
 LABELS = np.concatenate([GRAPHS.targets[SPLIT.labeled], np.full(len(SPLIT.unlabeled), -1)])
 VALIDATION = (GRAPHS[SPLIT.validation], GRAPHS.targets[SPLIT.validation])
+TEST = GRAPHS[SPLIT.test]
+PLAN = Plan(rounds=4, growth=0.25, patience=9, weight=1.0)
 
 
 def fitted(cls, **settings):
     return cls(**{**FAST, **settings}).fit(GRAPHS[ROWS], LABELS, validation=VALIDATION)
 
 
-def test_round_zero_is_the_supervised_networks():
-    test = GRAPHS[SPLIT.test]
-    gnn = fitted(KGNN, rounds=0, predict_with="gnn").predict_proba(test)
-    np.testing.assert_array_equal(gnn.argmax(1), fitted(GNNSup).predict_proba(test).argmax(1))
-    np.testing.assert_allclose(gnn, fitted(GNNSup).predict_proba(test), atol=1e-12)
-    memory = fitted(KGNN, rounds=0, predict_with="memory").predict_proba(test)
-    np.testing.assert_allclose(memory, fitted(MemNNSup).predict_proba(test))
+def by_agreement(p, q, k):
+    return (agree(p, q, k),) * 2
 
 
-def test_history_tells_what_each_round_did():
-    model = fitted(KGNN, rounds=2, patience=9)
-    rounds = model.course_.rounds
-    assert model.n_iter_ == len(rounds) - 1
-    assert model.termination_condition_ in {"rounds", "converged", "no_change", "exhausted"}
-    assert set(rounds[0].accuracy) == {"gnn", "memory", "both"}
-    for each in rounds[1:]:
-        p, q = each.selections
-        assert p.rows.tolist() == q.rows.tolist()
-        assert len(np.unique(p.rows)) == len(p.rows) > 0
-        assert (LABELS[p.rows] == -1).all()
+def separately(p, q, k):
+    return most_confident(q, k), most_confident(p, k)
 
 
-def test_the_memory_holds_training_graphs_only_and_grows():
-    model = fitted(KGNN, rounds=1, patience=9)
-    first, second = (each.fitted[1].memory for each in model.course_.rounds)
-    n = len(SPLIT.labeled)
-    assert first.tolist() == list(range(n))
-    assert second[:n].tolist() == list(range(n))
-    assert set(second[n:]) == set(model.course_.rounds[1].selections[1].rows)
+# -- agree --------------------------------------------------------------------------------------
 
 
-def test_separate_networks_teach_each_other_different_graphs():
-    model = fitted(KGNNSep, rounds=1, patience=9, balanced=False)
-    p, q = model.course_.rounds[1].selections
-    k = int(np.ceil(0.33 * len(SPLIT.unlabeled)))
-    assert len(p.rows) == len(q.rows) == k
+def test_agreement_keeps_what_both_are_confident_of_with_one_class():
+    p = np.array(two(0.99, 0.95, 0.9, 0.1, 0.5))
+    q = np.array(two(0.9, 0.05, 0.99, 0.2, 0.52))
+    chosen = agree(p, q, 3)
+    assert chosen.rows.tolist() == [0, 2, 3]
+    assert chosen.targets.tolist() == [0, 0, 1]
+    assert agree(p, q, 2).rows.tolist() == [0, 2]  # 3 has the smallest of the smaller confidences
 
 
-def test_separate_networks_are_taught_what_the_other_believes():
-    p = np.array([[0.99, 0.01], [0.6, 0.4], [0.4, 0.6]])
-    q = np.array([[0.4, 0.6], [0.01, 0.99], [0.6, 0.4]])
-    for_p, for_q = KGNNSep(balanced=False)._select([p, q], k=1)
-    assert (for_p.rows.tolist(), for_p.targets.tolist()) == ([1], [1])
-    assert (for_q.rows.tolist(), for_q.targets.tolist()) == ([0], [0])
+def test_a_graph_that_one_network_is_unsure_of_is_not_taken():
+    p = np.array(two(0.99, 0.98, 0.97, 0.51, 0.9, 0.9))
+    q = np.array(two(0.51, 0.98, 0.97, 0.99, 0.6, 0.6))
+    assert agree(p, q, 1).rows.tolist() == [1]
 
 
-def test_quotas_are_those_of_the_labeled_graphs_unless_it_is_not_balanced():
-    sure = np.array([[0.99, 0.01], [0.98, 0.02], [0.97, 0.03], [0.4, 0.6]])
-    model = KGNN()
-    model.shares_ = np.array([0.5, 0.5])
-    assert model._select([sure, sure], k=2)[0].targets.tolist() == [0, 1]
-    model.set_params(balanced=False)
-    assert model._select([sure, sure], k=2)[0].targets.tolist() == [0, 0]
+def test_equal_networks_agree_on_their_most_confident():
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 50)
+    for k in (1, 10, 50):
+        assert agree(p, p, k).rows.tolist() == most_confident(p, k).rows.tolist()
+        assert len(agree(p, p[::-1], k).rows) <= k
+    assert len(agree(np.array(two(0.9, 0.8)), np.array(two(0.1, 0.2)), 2).rows) == 0
 
 
 def test_lists_of_twice_k_find_what_lists_of_k_miss():
-    p = np.array([[0.99, 0.01], [0.9, 0.1], [0.8, 0.2]])
-    q = np.array([[0.6, 0.4], [0.9, 0.1], [0.99, 0.01]])
-    long, short = KGNN(balanced=False), KGNN(balanced=False, candidates=1)
-    assert long._select([p, q], k=1)[0].rows.tolist() == [1]
-    assert short._select([p, q], k=1)[0].rows.tolist() == []
+    p = np.array(two(0.99, 0.9, 0.8))
+    q = np.array(two(0.6, 0.9, 0.99))
+    assert agree(p, q, 1, candidates=2).rows.tolist() == [1]
+    assert agree(p, q, 1, candidates=1).rows.tolist() == []
 
 
-def test_settings_reach_the_rounds_and_the_memory(monkeypatch):
-    plans = []
-
-    def remembering(networks, *, plan, **given):
-        plans.append(plan)
-        return cotrain(networks, plan=plan, **given)
-
-    monkeypatch.setattr("kgnn.methods.kgnn.cotrain", remembering)
-    given = {
-        "rounds": 1,
-        "growth": 0.1,
-        "patience": 7,
-        "soft": True,
-        "warm_start": True,
-    }
-    model = fitted(
-        KGNN,
-        **given,
-        annotated_weight=0.125,
-        average_rounds=False,
-        predict_with="memory",
-        memory_learning_rate=0.02,
-    )
-    assert plans == [Plan(**given, weight=0.125, average=False, judge="memory")]
-    assert model.networks_[1].optimizer_config.learning_rate == 0.02
-    assert model.course_.used == [model.course_.rounds[model.course_.best_round]]
+def test_quotas_and_rankings_reach_the_selection():
+    sure = np.array(two(0.99, 0.98, 0.97, 0.4))
+    assert agree(sure, sure, 2, np.array([0.5, 0.5])).targets.tolist() == [0, 1]
+    assert agree(sure, sure, 2).targets.tolist() == [0, 0]
+    proba = np.array([[0.50, 0.49, 0.01], [0.48, 0.26, 0.26]])
+    chosen = [agree(proba, proba, 1, None, 1, by).rows[0] for by in ("margin", "probability")]
+    assert chosen == [1, 0]
 
 
-def test_a_candidate_that_was_chosen_is_not_trained_again(monkeypatch):
-    trained = []
-    fit = KernelNetwork.fit
+# -- Algorithm 1 --------------------------------------------------------------------------------
+
+
+def test_the_m_step_annotates_with_the_memory_of_this_rounds_e_step():
+    p = Scripted("gnn", [two(0.99, 0.9, 0.8, 0.7)])
+    q = Scripted("memory", [two(0.9, 0.85, 0.3, 0.25), two(0.3, 0.4, 0.95, 0.1)])
+    plan = replace(PLAN, rounds=1, growth=0.5)
+    co_train(p, q, task(), plan, separately)
+    assert p.taught[1].annotated.tolist() == [4, 5]  # what the new q is confident of
+    together_p = Scripted("gnn", p.beliefs)
+    together_q = Scripted("memory", q.beliefs)
+    co_train(together_p, together_q, task(), plan, separately, order="together")
+    assert together_p.taught[1].annotated.tolist() == [2, 3]  # what the old q was confident of
+    assert q.taught[1].annotated.tolist() == together_q.taught[1].annotated.tolist() == [2, 3]
+
+
+def test_the_memory_is_trained_before_the_gnn_in_every_round():
+    order = []
+
+    class Logged(Scripted):
+        def fit(self, *args, **options):
+            order.append(self.name)
+            super().fit(*args, **options)
+
+    beliefs = [two(0.99, 0.9, 0.8, 0.7)]
+    plan = replace(PLAN, rounds=2)
+    co_train(Logged("gnn", beliefs), Logged("memory", beliefs), task(), plan, by_agreement)
+    assert order == ["gnn", "memory", "memory", "gnn", "memory", "gnn"]
+    order.clear()
+    networks = Logged("gnn", beliefs), Logged("memory", beliefs)
+    co_train(*networks, task(), plan, by_agreement, start_memory=False)
+    assert order == ["gnn", "memory", "gnn", "memory", "gnn"]
+
+
+def test_before_the_first_e_step_the_gnn_may_select_alone():
+    p = Scripted("gnn", [two(0.99, 0.9, 0.2, 0.7)])
+    q = Scripted("memory", [two(0.1, 0.9, 0.2, 0.7)])
+    co_train(p, q, task(), replace(PLAN, rounds=1), by_agreement, start_memory=False)
+    assert q.taught[0].annotated.tolist() == [2]  # p's most confident, which q would not share
+    assert p.taught[1].annotated.tolist() == [3]
+
+
+def test_soft_targets_are_the_other_networks_probabilities():
+    p = Scripted("gnn", [two(0.9, 0.6, 0.6, 0.6)])
+    q = Scripted("memory", [two(0.7, 0.6, 0.6, 0.6)])
+    co_train(p, q, task(), replace(PLAN, rounds=1, soft=True), by_agreement)
+    assert p.taught[1].targets[2, 0] == pytest.approx(0.7)
+    assert q.taught[1].targets[2, 0] == pytest.approx(0.9)
+
+
+def test_disagreement_on_everything_ends_it():
+    p, q = Scripted("gnn", [two(0.9, 0.9, 0.9, 0.9)]), Scripted("memory", [two(0.1, 0.1, 0.1, 0.1)])
+    course = co_train(p, q, task(), PLAN, by_agreement)
+    assert course.termination_condition == "no_change"
+    assert len(course.rounds) == 1
+
+
+def test_rounds_tell_how_much_the_networks_agree():
+    p = Scripted("gnn", [two(0.9, 0.9, 0.9, 0.9)])
+    q = Scripted("memory", [two(0.8, 0.8, 0.8, 0.2)])
+    course = co_train(p, q, task(), replace(PLAN, rounds=1), by_agreement)
+    assert [each.agreement for each in course.rounds] == [None, 0.75]
+
+
+def test_rounds_are_judged_by_whoever_predicts():
+    good, bad = two(0.9, 0.1), two(0.6, 0.6)
+    beliefs, best = [two(0.9, 0.8, 0.7, 0.6)], {}
+    for judge in ("gnn", "memory"):
+        networks = Scripted("gnn", beliefs, [bad, good]), Scripted("memory", beliefs, [good, bad])
+        plan = replace(PLAN, rounds=1, average=False, judge=judge)
+        course = co_train(*networks, task(np.array([0, 1])), plan, by_agreement)
+        best[judge] = course.best_round
+    assert best == {"gnn": 1, "memory": 0}
+
+
+def test_a_network_with_a_higher_validation_likelihood_weighs_more():
+    targets = np.arange(100) % 2
+    often = np.where(np.arange(100) < 85, targets, 1 - targets)
+    right = softmax(2 * np.eye(2)[often], axis=1)
+    guess = softmax(2 * np.eye(2)[np.arange(100) // 2 % 2], axis=1)
+    p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)], [right.tolist()])
+    q = Scripted("memory", [two(0.9, 0.8, 0.7, 0.6)], [guess.tolist()])
+    course = co_train(p, q, task(targets), replace(PLAN, rounds=0), by_agreement)
+    assert course.weights[0] > 0.7
+    assert sum(course.weights) == pytest.approx(1)
+
+
+# -- the method and its ablations ---------------------------------------------------------------
+
+
+def test_round_zero_is_the_supervised_networks():
+    gnn = fitted(KGNN, rounds=0, predict_with="gnn").predict_proba(TEST)
+    np.testing.assert_allclose(gnn, fitted(GNNSup).predict_proba(TEST), atol=1e-12)
+    memory = fitted(KGNN, rounds=0, predict_with="memory").predict_proba(TEST)
+    np.testing.assert_allclose(memory, fitted(MemNNSup).predict_proba(TEST))
+    alone = fitted(GNNSelf, rounds=0).predict_proba(TEST)
+    np.testing.assert_allclose(alone, fitted(GNNSup).predict_proba(TEST), atol=1e-5)
+
+
+def test_annotations_are_of_unlabeled_graphs_and_the_memory_grows_by_them():
+    model = fitted(KGNN, rounds=2, patience=None)
+    rounds, n = model.course_.rounds, len(SPLIT.labeled)
+    assert model.n_iter_ == len(rounds) - 1 > 0
+    assert set(rounds[0].accuracy) == {"gnn", "memory", "both"}
+    assert rounds[0].fitted[1].memory.tolist() == list(range(n))
+    for each in rounds[1:]:
+        for selection in each.selections:
+            assert (LABELS[selection.rows] == -1).all()
+            assert len(np.unique(selection.rows)) == len(selection.rows) > 0
+        for_memory = each.selections[1]
+        assert each.fitted[1].memory.tolist() == [*range(n), *for_memory.rows]
+    fixed = fitted(KGNN, rounds=1, memory_grows=False)
+    assert fixed.course_.rounds[1].fitted[1].memory.tolist() == list(range(n))
+
+
+def test_each_round_trains_with_weights_of_its_own():
+    rounds = fitted(KGNN, rounds=1, patience=None, epochs=1).course_.rounds
+    starts = [next(each.fitted[0].module.parameters()).detach().numpy() for each in rounds]
+    assert np.abs(starts[0] - starts[1]).max() > 0.1
+
+
+def test_separate_networks_teach_each_other_different_graphs():
+    model = fitted(KGNNSep, rounds=1, patience=None, balanced=False)
+    for_gnn, for_memory = model.course_.rounds[1].selections
+    k = int(np.ceil(0.33 * len(SPLIT.unlabeled)))
+    assert len(for_gnn.rows) == len(for_memory.rows) == k
+    assert for_gnn.rows.tolist() != for_memory.rows.tolist()
+
+
+def test_colors_of_a_single_graph_are_left_out():
+    kernel = fitted(KGNN, rounds=0).networks_[1].kernel
+    found = kernel.transform(GRAPHS[ROWS])
+    in_graphs = np.bincount(found.indices, minlength=found.shape[1])
+    assert in_graphs.min() >= 2
+
+
+def test_a_scaling_that_was_chosen_is_not_trained_again(monkeypatch):
+    trained, fit = [], Memory.fit
 
     def counting(self, *args, **options):
         trained.append(options.get("what"))
         return fit(self, *args, **options)
 
-    monkeypatch.setattr(KernelNetwork, "fit", counting)
+    monkeypatch.setattr(Memory, "fit", counting)
     fitted(MemNNSup)
     assert len(trained) == 2  # the two scalings to choose from
 
 
-def test_a_model_of_one_class_and_one_without_a_memory_say_so():
-    model = fitted(KGNN, rounds=0)
-    with pytest.warns(KgnnWarning, match="one class"):
-        model.fit(GRAPHS[:4], [1] * 4)
-    assert model.predict_proba_each(GRAPHS[:2]) == {}
-    assert not hasattr(model, "course_")  # of the fit before
-    with pytest.raises(ParameterError, match="one class"):
-        model.attended(GRAPHS[:2])
-    with pytest.raises(ParameterError, match="GNNSelf attends to no graphs"):
-        fitted(GNNSelf, rounds=0).attended(GRAPHS[:2])
-    for ask in (KGNN().attended, KGNN().predict_proba_each):
-        with pytest.raises(NotFittedError):
-            ask(GRAPHS[:2])
-
-
-def test_the_papers_supervised_memory_network_is_trained_once():
-    assert MemNNSup.paper().rounds == 0
-    assert MemNNSup.paper().attention == "dot"
-    GNNSelf.paper(epochs=1, rounds=0).fit(GRAPHS)
-
-
-def test_self_training_has_one_network():
-    for cls, name in ((GNNSelf, "gnn"), (EnsembleSelf, "ensemble")):
-        model = fitted(cls, rounds=1)
-        assert [network.name for network in model.networks_] == [name]
-        assert len(model.course_.rounds[1].selections) == 1
-
-
-def test_without_rounds_self_training_is_supervised_training():
-    test = GRAPHS[SPLIT.test]
-    alone = fitted(GNNSelf, rounds=0).predict_proba(test)
-    np.testing.assert_allclose(alone, fitted(GNNSup).predict_proba(test), atol=1e-12)
-
-
-@pytest.mark.parametrize("settings", [{"soft": True}, {"warm_start": True}, {"balanced": False}])
-def test_every_way_to_go_on_works(settings):
-    model = fitted(KGNN, rounds=1, **settings)
-    proba = model.predict_proba(GRAPHS[SPLIT.test])
-    np.testing.assert_allclose(proba.sum(axis=1), 1)
-
-
-def test_the_paper_preset_is_the_papers_setting_and_runs():
-    model = KGNN.paper(width=32)
-    settings = model.get_params()
-    assert {
-        "epochs": 20,
-        "batch_size": 32,
-        "learning_rate": 0.01,
-        "weight_decay": 5e-4,
-        "dropout": 0.5,
-        "width": 32,
-        "layers": 3,
-        "hops": 3,
-        "readout": "sum",
-        "attention": "dot",
-        "reading": "output",
-        "memory_labels": False,
-        "dimensions": None,
-        "coarse": (),
-    }.items() <= settings.items()
-    model = fitted(KGNN.paper, rounds=1)
-    assert model.networks_[1].projection is None
-    assert model.predict_proba(GRAPHS[SPLIT.test]).shape == (20, 2)
-
-
-def test_predictions_of_both_lie_between_those_of_each():
-    test = GRAPHS[SPLIT.test]
-    model = fitted(KGNN, rounds=1)
-    proba = {}
-    for who in ("gnn", "memory", "both"):
-        proba[who] = model.set_params(predict_with=who).predict_proba(test)
-    assert (proba["gnn"] != proba["memory"]).any()
-    agreed = proba["gnn"].argmax(1) == proba["memory"].argmax(1)
-    assert agreed.any()
-    assert (proba["both"].argmax(1) == proba["gnn"].argmax(1))[agreed].all()
-
-
-@pytest.mark.parametrize("who", ["gnn", "memory", "both"])
-def test_whoever_predicts_says_the_same_by_itself(who):
-    test = GRAPHS[SPLIT.test]
-    model = fitted(KGNN, rounds=1, predict_with=who)
-    each = model.predict_proba_each(test)
-    assert set(each) == {"gnn", "memory", "both"}
-    np.testing.assert_array_equal(each[who], model.predict_proba(test))
-
-
-def test_val_chooses_how_features_are_scaled():
-    graphs = planted_motifs(60)
-    validation = (graphs[40:], graphs.targets[40:])
-
-    def network(normalize, **given):
-        model = MemNNSup(normalize=normalize, epochs=4)
-        model.fit(graphs[:40], graphs.targets[:40], **given)
-        return model.networks_[0]
-
-    scores = {
-        scaling: max(network(scaling, validation=validation).fitted.history.score)
+def test_validation_chooses_how_features_are_scaled():
+    kernel = "wl(iterations=2, coarse=(0.5, 1.0), counts='log', min_df=2, normalize='{}')"
+    memories = {
+        scaling: fitted(MemNNSup, kernel=kernel.format(scaling)).memory_
         for scaling in ("dataset", "level")
     }
-    chosen = network("auto", validation=validation)
-    assert chosen.features.normalize == max(scores, key=scores.get)
+    chosen = fitted(MemNNSup).memory_
+    scores = {name: max(each.fitted.history.score) for name, each in memories.items()}
+    assert chosen.kernel.normalize == max(scores, key=scores.get)
     assert max(chosen.fitted.history.score) == max(scores.values())
-    assert network("auto").features.normalize == "dataset"
+    without = MemNNSup(**FAST).fit(GRAPHS[ROWS], LABELS)
+    assert without.memory_.kernel.normalize == "dataset"
+
+
+class Sizes:
+    """A kernel of one's own: the number of nodes and of edges."""
+
+    def fit(self, graphs, y=None):
+        self.scale_ = float(graphs.graph_sizes.mean())
+        return self
+
+    def transform(self, graphs):
+        n_edges = [graph.n_edges for graph in graphs]
+        return np.column_stack([graphs.graph_sizes, n_edges]) / self.scale_
+
+
+@pytest.mark.parametrize("kernel", ["sp", "wl(iterations=1, counts='raw')", Sizes()])
+def test_any_kernel_can_be_the_memorys(kernel):
+    model = fitted(KGNN, kernel=kernel, rounds=0)
+    assert model.predict_proba(TEST).shape == (20, 2)
+    assert not np.allclose(model.predict_proba(TEST), fitted(KGNN, rounds=0).predict_proba(TEST))
+    assert model.similar(TEST[:1], 2)[0]
+    assert not hasattr(kernel, "scale_")  # what was given is left as it was
+
+
+def test_a_kernel_that_is_none_is_refused():
+    with pytest.raises(ParameterError, match="fit and transform"):
+        fitted(KGNN, kernel=7)
 
 
 def test_more_labeled_graphs_give_more_coordinates():
@@ -240,51 +278,113 @@ def test_more_labeled_graphs_give_more_coordinates():
     few, many = graphs.targets.copy(), graphs.targets.copy()
     few[40:] = -1
     for labels, expected in ((few, 64), (many, 150)):
-        model = MemNNSup(epochs=1).fit(graphs, labels)
-        assert model.networks_[0].pool.shape[1] == expected
+        assert MemNNSup(epochs=1).fit(graphs, labels).memory_.pool.shape[1] == expected
+
+
+@pytest.mark.parametrize("who", ["gnn", "memory", "both"])
+def test_whoever_predicts_says_the_same_by_itself(who):
+    model = fitted(KGNN, rounds=1, predict_with=who)
+    each = model.predict_proba_each(TEST)
+    assert set(each) == {"gnn", "memory", "both"}
+    np.testing.assert_array_equal(each[who], model.predict_proba(TEST))
+    others = [each[other] for other in each if other != who]
+    assert not any(np.allclose(each[who], other) for other in others)
+
+
+def test_where_the_networks_agree_both_together_agree():
+    each = fitted(KGNN, rounds=1).predict_proba_each(TEST)
+    named = {who: proba.argmax(axis=1) for who, proba in each.items()}
+    alike = named["gnn"] == named["memory"]
+    assert alike.any()
+    assert (named["both"] == named["gnn"])[alike].all()
 
 
 @pytest.mark.parametrize(
-    ("cls", "idle"),
+    "settings",
     [
-        (GNNSelf, {"hops": 7, "coarse": (), "predict_with": "gnn"}),
-        (MemNNSup, {"layers": 2, "learning_rate": 0.1, "candidates": 1}),
-        (EnsembleSelf, {"candidates": 1, "memory_labels": False, "memory_learning_rate": 0.1}),
-        (KGNNSep, {"candidates": 1}),
+        {"soft": True},
+        {"warm_start": True},
+        {"balanced": False},
+        {"batches": "merged"},
+        {"annotated_weight": 0.0},
+        {"order": "together"},
+        {"rank_by": "probability", "candidates": 1},
+        {"start_memory": False},
+        {"use_validation": False},
+        {"average_rounds": False},
+        {"memory_grows": False},
+        {"mask_own": False},
+        {"learn_sharpness": False},
+        {"readout_norm": False},
+        {"norm_statistics": "running"},
+        {"clip": None, "learning_rate": 0.5},
+        {"memory_labels": False},
+        {"memory_learning_rate": 0.1},
+        {"attention": "dot"},
+        {"reading": "output"},
+        {"hops": 1},
+        {"dimensions": None},
+        {"growth": 0.1},
+    ],
+    ids=lambda settings: ", ".join(settings),
+)
+def test_every_setting_reaches_the_networks(settings):
+    """Of two rounds on few and noisy graphs, each setting changes what comes out."""
+    usual = fitted(KGNN, rounds=2, patience=None).predict_proba_each(TEST)
+    if "clip" in settings:
+        usual = fitted(KGNN, rounds=2, patience=None, learning_rate=0.5).predict_proba_each(TEST)
+    other = fitted(KGNN, rounds=2, patience=None, **settings).predict_proba_each(TEST)
+    assert not np.allclose(usual["both"], other["both"], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cls", "lacks"),
+    [
+        (GNNSelf, ("hops", "kernel", "predict_with", "memory_labels", "order")),
+        (MemNNSup, ("layers", "learning_rate", "candidates", "rounds", "soft")),
+        (EnsembleSelf, ("candidates", "memory_labels", "memory_learning_rate", "order")),
+        (KGNNSep, ("candidates",)),
+        (GNNSup, ("rounds", "hops")),
     ],
 )
-def test_a_setting_without_effect_is_refused(cls, idle):
-    for name, value in idle.items():
-        with pytest.raises(ParameterError, match=f"'{name}' parameter does nothing in"):
-            cls(**{name: value}).fit(GRAPHS)
+def test_ablations_have_the_parameters_of_their_parts_and_no_others(cls, lacks):
+    assert not set(lacks) & set(fields_of(cls))
+    for name in lacks:
+        with pytest.raises(TypeError):
+            cls(**{name: 1})
 
 
-@pytest.mark.parametrize("cls", [GNNSelf, MemNNSup, EnsembleSelf, KGNNSep])
-def test_settings_of_networks_that_are_not_refused_have_an_effect(cls):
-    """Ablations answer otherwise with another value of each parameter that they do not refuse."""
-    other = {
-        "width": 8,
-        "layers": 1,
-        "readout": "sum",
-        "pooling": "last",
-        "dropout": 0.0,
-        "batch_size": 8,
-        "learning_rate": 0.05,
-        "averaging": 0.0,
-        "hops": 1,
-        "attention": "dot",
-        "reading": "output",
-        "iterations": 1,
-        "coarse": (),
-        "counts": "binary",
-        "normalize": "graph",
-        "dimensions": None,
-    }
-    alike = fitted(cls, rounds=0).predict_proba(GRAPHS[:8])
-    for name, value in other.items():
-        if name not in cls.idle_parameters:
-            changed = fitted(cls, rounds=0, **{name: value}).predict_proba(GRAPHS[:8])
-            assert not np.array_equal(changed, alike), name
+def test_self_training_has_one_network():
+    for cls, name in ((GNNSelf, "gnn"), (EnsembleSelf, "ensemble")):
+        model = fitted(cls, rounds=1)
+        assert [network.name for network in model.networks_] == [name]
+        assert len(model.course_.rounds[1].selections) == 1
+        assert model.predict_proba_each(TEST) == {}
+
+
+@pytest.mark.parametrize("cls", [KGNN, KGNNSep, MemNNSup])
+def test_attention_is_spread_over_the_training_graphs(cls):
+    model = fitted(cls)
+    attention = model.attended(TEST[:3])
+    assert attention.shape == (3, 3, len(ROWS))
+    np.testing.assert_allclose(attention.sum(axis=2), 1)
+    to_labeled = model.attention_to_labeled(TEST[:3])
+    np.testing.assert_allclose(to_labeled, attention[:, :, : len(SPLIT.labeled)])
+    assert (to_labeled.sum(axis=2) > 0.01).all()
+
+
+def test_models_without_a_memory_say_so():
+    model = fitted(KGNN, rounds=0)
+    with pytest.warns(KgnnWarning, match="one class"):
+        model.fit(GRAPHS[:4], [1] * 4)
+    assert model.predict_proba_each(GRAPHS[:2]) == {}
+    assert not hasattr(model, "course_")  # of the fit before
+    for other in (model, fitted(EnsembleSelf, rounds=0)):
+        with pytest.raises(ParameterError, match="attends to no graphs"):
+            other.attended(GRAPHS[:2])
+    for ask in (KGNN().attended, KGNN().predict_proba_each):
+        with pytest.raises(NotFittedError):
+            ask(GRAPHS[:2])
 
 
 def test_no_graphs_have_no_probabilities():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgnn.engine.calibration import calibrate, combine
+from kgnn.engine.calibration import combine
 from kgnn.engine.network import Examples, Fitted, Network
 from kgnn.graphs.graph import Floats, Ints
 
@@ -22,20 +22,17 @@ class Committee:
     Attributes
     ----------
     members : list of Fitted
-    sharpness : float
-        Calibrates their combination.
     interrupted : bool
         Whether Ctrl-C came before all were trained.
     """
 
     members: list[Fitted] = field(default_factory=list)
-    sharpness: float = 1.0
     interrupted: bool = False
 
     def logits(self, network: Network, prepared: Any) -> Floats:
         """Return the logits of all together, ``(n_graphs, n_classes)``."""
         each = [network.logits(prepared, member) for member in self.members]
-        return self.sharpness * combine(each) if len(each) > 1 else each[0]
+        return combine(each) if len(each) > 1 else each[0]
 
 
 def fit_committee(
@@ -76,7 +73,4 @@ def fit_committee(
             if not committee.members:
                 raise
             break
-    if validation is not None and len(committee.members) > 1:
-        scores = committee.logits(network, validation[0])
-        committee.sharpness = calibrate(scores, validation[1]).sharpness
     return committee

@@ -172,7 +172,7 @@ class _Projected(nn.Module):
         # Without it no weight depends on the number of classes, which are nobody's business here.
         encoder.classifier = nn.Sequential()
         self.encoder = encoder
-        width = encoder.pooled_norm.num_features
+        width = encoder.n_pooled
         with seeded_torch(seed, "projection"):
             self.projection = nn.Sequential(
                 nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width)

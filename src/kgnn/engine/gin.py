@@ -68,6 +68,8 @@ class GIN(nn.Module):
         Sum the vectors of the last layer, or those of every depth, the nodes' own included.
     encoder : {"gin", "gcn", "sage", "gat", "gin-pyg"}
         Kind of the layers; all but the first come from PyG.
+    norm : bool
+        Whether BatchNorm stands between the readout and the classifier.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class GIN(nn.Module):
         readout: Readout = "sum",
         pooling: Pooling = "last",
         encoder: Encoder = "gin",
+        norm: bool = True,
     ) -> None:
         super().__init__()
         sizes = [n_features] + [width] * layers
@@ -90,7 +93,8 @@ class GIN(nn.Module):
         self.readout, self.pooling = readout, pooling
         self.fused: Fused | None = None  # given while all parameters lie in one vector
         n_pooled = (width if pooling == "last" else sum(sizes)) * (2 if readout == "both" else 1)
-        self.pooled_norm = nn.BatchNorm1d(n_pooled)
+        self.n_pooled = n_pooled
+        self.pooled_norm = nn.BatchNorm1d(n_pooled) if norm else None
         self.classifier = nn.Sequential(
             nn.Linear(n_pooled, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, n_classes)
         )
@@ -102,7 +106,7 @@ class GIN(nn.Module):
         """
         vectors = [batch.features]
         for depth, layer in enumerate(self.layers, start=1):
-            vectors.append(layer(vectors[-1], batch, depth))
+            vectors.append(layer(vectors[-1], batch, depth))  # Eq. 8: hˡ = U(hˡ⁻¹, A(hˡ⁻¹))
             if depth == 1 and change is not None:
                 vectors[-1] = vectors[-1] + change
         return vectors
@@ -121,11 +125,11 @@ class GIN(nn.Module):
             logits = self.fused(batch, classify=True)
             if logits is not None:
                 return logits
-        result: Tensor = self.classifier(self._embed(batch, change))
+        result: Tensor = self.classifier(self._embed(batch, change))  # Eq. 8: MLP_θ(H(G))
         return result
 
     def _embed(self, batch: Batch, change: Tensor | None) -> Tensor:
-        """Sum up rows, compress the sums, normalize them."""
+        """Return H(G), the READOUT of Eq. 8, compressed and normalized where that is asked for."""
         vectors = self.rows(batch, change)
         first = len(self.layers) if self.pooling == "last" else 0
         sums = [batch.pool(x, depth) for depth, x in enumerate(vectors) if depth >= first]
@@ -133,7 +137,7 @@ class GIN(nn.Module):
         if self.readout != "sum":
             compressed = total.sign() * total.abs().log1p()
             total = torch.cat([total, compressed], 1) if self.readout == "both" else compressed
-        return batch_norm(self.pooled_norm, total)
+        return total if self.pooled_norm is None else batch_norm(self.pooled_norm, total)
 
 
 def make_layer(encoder: Encoder, n_in: int, width: int) -> nn.Module:

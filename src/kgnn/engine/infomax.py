@@ -95,7 +95,7 @@ class InfoMax(nn.Module):
             self.psi = nn.ModuleList(
                 make_layer(encoder, a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
             )
-            self.of_phi = Discriminator(phi.pooled_norm.num_features, width)
+            self.of_phi = Discriminator(phi.n_pooled, width)
             self.of_psi = Discriminator(n_patch, width)
 
     def forward(self, batch: Batch, change: Tensor | None = None) -> Tensor:

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from kgnn.graphs.graph import Ints
 from kgnn.progress import track
 
 # Present in the paper's released code, not in its text.
-GRADIENT_NORM = 5.0
+CLIP = 5.0
 
 
 @dataclass
@@ -75,6 +76,8 @@ def train(
     learning_rate: float,
     weight_decay: float,
     averaging: float,
+    clip: float | None = CLIP,
+    statistics: Literal["recomputed", "running"] = "recomputed",
     rng: np.random.Generator,
     finish: Callable[[nn.Module], None] = lambda module: None,
     score: Callable[[nn.Module], float] | None = None,
@@ -96,6 +99,11 @@ def train(
         Weight decay is Adam's own (added to the gradient), as in the paper's code.
     averaging : float
         Share of the old in the running average of the weights, per step; 0 keeps the last ones.
+    clip : float or None
+        Longest gradient; longer ones are shortened to it.
+    statistics : {"recomputed", "running"}
+        Whether BatchNorm gets the statistics that ``finish`` computes, or keeps the running
+        averages of the batches.
     rng : numpy Generator
         Order of the batches.
     finish : callable
@@ -110,6 +118,14 @@ def train(
     """
     averaged = copy.deepcopy(module)
     history = History()
+
+    def make_ready() -> None:
+        if statistics == "recomputed":
+            finish(averaged)
+        else:
+            for ours, theirs in zip(averaged.buffers(), module.buffers(), strict=True):
+                ours.copy_(theirs)
+
     best = averaged.state_dict()
     with flattened(module) as flat, flattened(averaged) as average:
         optimizer = Adam(flat, learning_rate, weight_decay)
@@ -119,13 +135,13 @@ def train(
                 module.train()
                 steps = []
                 for part in batches(rows, batch_size, rng):
-                    steps.append(_step(flat, optimizer, loss(part)))
+                    steps.append(_step(flat, optimizer, loss(part), clip))
                     n_steps += 1
                     _average(average, flat, averaging, n_steps)
                     after_step()
                 history.record(steps)
                 if score is not None:
-                    finish(averaged)
+                    make_ready()
                     history.score.append(score(averaged))
                     if history.score[-1] > max(history.score[:-1], default=-np.inf):
                         history.best_epoch, best = epoch, copy.deepcopy(averaged.state_dict())
@@ -134,26 +150,29 @@ def train(
                 raise
             history.interrupted = True
         if score is None or history.best_epoch < 0:
-            finish(averaged)
+            make_ready()
             history.best_epoch, best = len(history.loss) - 1, averaged.state_dict()
         module.load_state_dict(best)
     module.eval()
     return history
 
 
-def _step(flat: Flat, optimizer: Adam, value: Tensor | dict[str, Tensor]) -> dict[str, float]:
+def _step(
+    flat: Flat, optimizer: Adam, value: Tensor | dict[str, Tensor], clip: float | None
+) -> dict[str, float]:
     """Go one step down, and return the parts of the loss before it."""
     parts = value if isinstance(value, dict) else {"loss": value}
     optimizer.zero_grad()
     reduce(torch.add, parts.values()).backward()
-    _clip(flat.gradient)
+    if clip is not None:
+        _shorten(flat.gradient, clip)
     optimizer.step()
     return {name: float(part.detach()) for name, part in parts.items()}
 
 
-def _clip(gradient: Tensor) -> None:
+def _shorten(gradient: Tensor, norm: float) -> None:
     """Shorten a gradient that is too long: torch's ``clip_grad_norm_`` for one vector."""
-    gradient.mul_((GRADIENT_NORM / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp_(max=1.0))
+    gradient.mul_((norm / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp_(max=1.0))
 
 
 @torch.no_grad()

@@ -1,35 +1,26 @@
-"""The kernel-based network q_φ: a query graph is compared with every graph in a memory.
-
-With feature vectors z of the query and z_i of the M graphs in memory, K hops and matrices B and
-A¹ … Aᴷ⁺¹ (Ju et al., WSDM 2022, Eqs. 10 to 12):
-
-    q¹ = B z
-    pᵏ = softmax_i ⟨qᵏ, Aᵏ z_i⟩                  attention over the memory
-    oᵏ = Σ_i pᵏ_i Aᵏ⁺¹ z_i                       adjacent hops share a matrix
-    qᵏ⁺¹ = qᵏ + oᵏ
-    q_φ(y | G) = softmax(MLP(r)),  r = oᴷ (paper) or qᴷ⁺¹
-
-References
-----------
-Sukhbaatar et al., *End-to-end memory networks*, NeurIPS 2015.
-"""
+"""A memory network as a network to train: kernel features of a pool of graphs, some in a memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from kgnn.engine.configured import configured
-from kgnn.engine.fast.layers import batch_norm
+from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.kernels.base import Featurizer
+from kgnn.kernels.projection import Projection
 
-Attention = Literal["distance", "dot"]
-Reading = Literal["query", "output"]
+# Bound of the attention weights of one pass without gradients: a memory may be large.
+ATTENTION_PER_PASS = 1 << 20
+_COMPARED = 1000  # labeled graphs, at most, with each other
+_SAME = 1e-6  # squared distance
 
 
 @dataclass(frozen=True)
@@ -39,7 +30,7 @@ class SparseRows:
     Attributes
     ----------
     columns : (n_entries,) int32
-    values : (n_entries,) float32
+    values : (n_entries,) float
     offsets : (n_rows + 1,) int32
     """
 
@@ -52,7 +43,7 @@ class SparseRows:
         """Take over a scipy matrix."""
         return cls(
             torch.from_numpy(matrix.indices.astype(np.int32)),
-            torch.from_numpy(matrix.data.astype(np.float32)),
+            torch.from_numpy(matrix.data).to(torch.get_default_dtype()),
             torch.from_numpy(matrix.indptr.astype(np.int32)),
         )
 
@@ -71,8 +62,8 @@ class SparseRows:
 Rows = Tensor | SparseRows
 
 
-class RowEmbedding(nn.Module):
-    """``rows @ weight`` for dense rows or sparse ones, of which it is one sparse product."""
+class Embedding(nn.Module):
+    """``rows @ weight`` for dense or sparse rows: the matrices A and B."""
 
     def __init__(self, n_features: int, width: int) -> None:
         super().__init__()
@@ -92,122 +83,109 @@ class RowEmbedding(nn.Module):
         )
 
 
-@configured
-class MemoryNetwork(nn.Module):
-    """Queries and a memory of graphs, labeled or annotated, to class logits.
+class Memory(Network):
+    """q_φ as a network that can be trained on rows of a pool of graphs.
 
     Parameters
     ----------
-    n_features, n_classes : int
-    width : int
-        Length of embedded vectors.
-    hops : int
-    dropout : float
-        In the classifier.
-    attention : {"distance", "dot"}
-        Compare by ``2⟨q, a⟩ − |a|²``, which ranks the memory by distance to the query, or by the
-        paper's ⟨q, a⟩; either times a learned sharpness for each hop.
-    reading : {"query", "output"}
-        What the classifier reads: qᴷ⁺¹, or the paper's oᴷ.
-    labels : bool
-        Whether the logarithm of the classes that the first hop attends to is added to the logits:
-        a kernel regression whose weight is learned.
-    sharpness : float
-        Factor of the comparisons at the start.
-    identity : bool
-        Start all matrices as the identity, for features that are coordinates already.
-
-    References
-    ----------
-    Ju et al., *KGNN*, WSDM 2022, §4.3, Eqs. 10 to 12.
+    pool : GraphDataset
+        All training graphs. The kernel and the projection are fitted on all of them; the memory
+        holds the labeled ones and, if it grows, those that were annotated.
+    build : callable
+        Number of features, and the sharpness to start with, to a module.
+    optimizer_config : OptimizerConfig
+    kernel : Featurizer
+    projection : Projection or None
+        Without one, the module reads the kernel features themselves.
+    grows : bool
+        Whether annotated graphs join the memory.
+    mask_own : bool
+        Whether a graph in the memory is kept from attending to itself.
     """
+
+    name = "memory"
 
     def __init__(
         self,
-        n_features: int,
-        n_classes: int,
+        pool: GraphDataset,
+        build: Callable[[int, float], nn.Module],
+        optimizer_config: OptimizerConfig,
         *,
-        width: int = 64,
-        hops: int = 3,
-        dropout: float = 0.5,
-        attention: Attention = "distance",
-        reading: Reading = "query",
-        labels: bool = True,
-        sharpness: float = 1.0,
-        identity: bool = True,
+        kernel: Featurizer,
+        projection: Projection | None,
+        grows: bool = True,
+        mask_own: bool = True,
     ) -> None:
-        super().__init__()
-        self.n_classes, self.attention, self.reading, self.labels = (
-            n_classes,
-            attention,
-            reading,
-            labels,
-        )
-        self.query = RowEmbedding(n_features, width)  # B
-        self.slots = nn.ModuleList(RowEmbedding(n_features, width) for _ in range(hops + 1))  # A
-        if identity:
-            with torch.no_grad():
-                for embedding in (self.query, *self.slots):
-                    embedding.weight.copy_(torch.eye(n_features, width))
-        self.log_sharpness = nn.Parameter(torch.full((hops,), float(np.log(sharpness))))
-        self.norm = nn.BatchNorm1d(width)
-        self.classifier = nn.Sequential(
-            nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, n_classes)
-        )
-        self.label_weight = nn.Parameter(torch.ones(()))
+        super().__init__(optimizer_config)
+        self.build, self.kernel, self.grows, self.mask_own = build, kernel, grows, mask_own
+        at_once = getattr(kernel, "fit_transform", None)  # counts once
+        found = sparse.csr_array(at_once(pool) if at_once else kernel.fit(pool).transform(pool))
+        self.projection = None if projection is None else projection.fit(found)
+        self.n_features = found.shape[1]
+        self.pool = self._rows(found)
 
-    def forward(
-        self, queries: Rows, memory: Rows, memory_targets: Tensor, own: Tensor | None = None
-    ) -> Tensor:
-        """Return logits, ``(n_queries, n_classes)``.
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need; the memory is a part of the pool."""
+        needed = ("kernel", "projection", "pool", "fitted")
+        return {key: value for key, value in vars(self).items() if key in needed}
 
-        Parameters
-        ----------
-        queries, memory : (n_queries, n_features), (n_slots, n_features)
-        memory_targets : (n_slots, n_classes)
-            Class probabilities of the graphs in memory; read only with ``labels``.
-        own : (n_queries,) int64, optional
-            Slot that holds the query itself, which is then not attended to; −1 for none.
-        """
-        read, votes = self.read(queries, memory, memory_targets, own)
-        logits: Tensor = self.classifier(read)
-        if self.labels:
-            # Never log 0: one percent is what the memory may be wrong about.
-            logits = logits + self.label_weight * torch.log(votes + 0.01)
+    def prepare(self, graphs: GraphDataset) -> Rows:
+        """Compute z, the kernel features of graphs."""
+        return self._rows(sparse.csr_array(self.kernel.transform(graphs)))
+
+    def _rows(self, features: sparse.csr_array) -> Rows:
+        if self.projection is None:
+            return SparseRows.of(features)
+        return torch.from_numpy(self.projection.transform(features))
+
+    def part(self, rows: Ints) -> Rows:
+        """Return some of the training graphs, prepared."""
+        part: Rows = self.pool[torch.from_numpy(rows)]
+        return part
+
+    def _slots(self, examples: Examples) -> Ints:
+        return examples.rows if self.grows else examples.labeled  # Eq. 9: the labeled graphs
+
+    def _own_slots(self, rows: Ints, fitted: Fitted) -> Tensor | None:
+        return fitted.slots_of(rows) if self.mask_own else None
+
+    def _build(self, examples: Examples) -> nn.Module:
+        if self.projection is None:
+            return self.build(self.n_features, 1.0)
+        every = math.ceil(len(examples.labeled) / _COMPARED)
+        distances = torch.pdist(self.pool[examples.labeled[::every]]) ** 2
+        if len(distances) and distances.median() < _SAME:  # most graphs are copies of each other
+            distances = distances[distances >= _SAME]
+        typical = float(distances.median()) if len(distances) else 1.0
+        # Neighbors at half the typical distance weigh some seven times those at the whole.
+        return self.build(self.pool.shape[1], 4.0 / typical)
+
+    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        memory, own = self.part(fitted.memory), self._own_slots(rows, fitted)
+        logits: Tensor = module(self.part(rows), memory, fitted.memory_targets, own)
         return logits
 
-    def read(
-        self, queries: Rows, memory: Rows, memory_targets: Tensor, own: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Return what the classifier reads, and the classes that the first hop attends to."""
-        votes = read = memory_targets.new_zeros(())
-        for hop, (weights, output, vector) in enumerate(self.hops(queries, memory, own)):
-            read = vector if self.reading == "query" else output
-            if hop == 0:
-                votes = weights @ memory_targets
-        return batch_norm(self.norm, read), votes
-
-    def hops(
-        self, queries: Rows, memory: Rows, own: Tensor | None = None
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Yield for each hop the attention weights, what was read, and the query after it."""
-        vector = self.query(queries)  # (n_queries, width)
-        slots = [embedding(memory) for embedding in self.slots]  # each (n_slots, width)
-        for hop, factor in enumerate(self.log_sharpness.exp()):
-            weights = self.attend(vector, slots[hop], factor, own)  # (n_queries, n_slots)
-            output = weights @ slots[hop + 1]
-            vector = vector + output
-            yield weights, output, vector
-
-    def attend(
-        self, vector: Tensor, slots: Tensor, factor: Tensor | float, own: Tensor | None = None
+    def _on_all(
+        self, module: nn.Module, prepared: Rows, fitted: Fitted, own: Tensor | None = None
     ) -> Tensor:
-        """Return attention weights, ``(n_queries, n_slots)``; rows sum to 1."""
-        scores = vector @ slots.T
-        if self.attention == "distance":
-            scores = 2 * scores - (slots * slots).sum(dim=1)
-        scores = scores * factor
-        if own is not None and len(slots) > 1:
-            is_own = own[:, None] == torch.arange(len(slots))
-            scores = scores.masked_fill(is_own, -torch.inf)
-        return scores.softmax(dim=1)
+        memory, targets = self.part(fitted.memory), fitted.memory_targets
+        size = max(1, ATTENTION_PER_PASS // max(1, len(memory)))
+        parts = torch.arange(len(prepared)).split(size)
+        return torch.cat(
+            [module(prepared[p], memory, targets, None if own is None else own[p]) for p in parts]
+        )
+
+    @torch.no_grad()
+    def attention(self, prepared: Rows, rounds: list[Fitted]) -> Floats:
+        """Return the mean attention of several trainings to each graph of the pool.
+
+        ``(n_hops, n_graphs, n_pool)``; rows sum to 1.
+        """
+        n_hops = int(rounds[0].module.n_hops)  # type: ignore[arg-type]
+        mean = np.zeros((n_hops, len(prepared), len(self.pool)))
+        for fitted in rounds:
+            fitted.module.eval()
+            hops = fitted.module.hops(prepared, self.part(fitted.memory))  # type: ignore[operator]
+            for hop, (weights, *_) in enumerate(hops):
+                mean[hop][:, fitted.memory] += weights.double().numpy() / len(rounds)
+        return mean

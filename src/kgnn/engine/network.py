@@ -1,4 +1,4 @@
-"""What can be trained again and again on rows of one pool of graphs."""
+"""Networks that can be trained, again and again, on rows of one pool of graphs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from kgnn.engine.batch import Batches, SomeBatches
 from kgnn.engine.calibration import calibrate
 from kgnn.engine.fast.quotients import batches_of
-from kgnn.engine.loop import History, recompute_bn_stats, train
+from kgnn.engine.loop import CLIP, History, recompute_bn_stats, train
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.errors import KgnnError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
@@ -36,6 +36,8 @@ class OptimizerConfig:
     learning_rate: float
     weight_decay: float
     averaging: float
+    clip: float | None = CLIP
+    statistics: Literal["recomputed", "running"] = "recomputed"
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,17 @@ class Examples:
     targets : (n_pool, n_classes) float32
         Class probabilities; those of other rows are not read.
     weight : float
-        Of the annotated rows' mean loss against the labeled rows' mean loss.
+        Of annotated rows against labeled ones in the loss.
+    merged : bool
+        Whether labeled and annotated rows are shuffled together and an epoch passes over both, or
+        an epoch passes over the labeled rows and each batch is paired with annotated ones.
     """
 
     labeled: Ints
     targets: Tensor
     annotated: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     weight: float = 1.0
+    merged: bool = False
 
     @property
     def rows(self) -> Ints:
@@ -144,7 +150,8 @@ class Network(ABC):
         rng = generator(seed, self.name)
         with seeded_torch(seed, self.name):
             module = copy.deepcopy(self.fitted.module) if warm_start else self._build(examples)
-            new = Fitted(module, History(), 1.0, examples.rows, examples.targets[examples.rows])
+            slots = self._slots(examples)
+            new = Fitted(module, History(), 1.0, slots, examples.targets[slots])
             objective = self._objective(module, examples, new, rng)
             new.history = train(
                 module,
@@ -169,7 +176,7 @@ class Network(ABC):
             scores = self._outputs(module, validation[0], new)
             new.sharpness = calibrate(scores, validation[1]).sharpness
         self.fitted = new
-        if new.history.interrupted:  # what is there can be used; whether it is enough, others say
+        if new.history.interrupted:  # the caller decides whether what was learned is enough
             raise KeyboardInterrupt
         return new
 
@@ -179,24 +186,36 @@ class Network(ABC):
         return fitted.sharpness * self._outputs(fitted.module, prepared, fitted)
 
     def annotate(self, rows: Ints) -> Floats:
-        """Return class probabilities of training graphs; no graph is reminded of itself."""
+        """Return class probabilities of training graphs; none attends to its own slot."""
         new = self.fitted
-        own = new.slots_of(rows)
-        return np.asarray(
-            softmax(new.sharpness * self._outputs(new.module, self.part(rows), new, own), axis=1)
-        )
+        outputs = self._outputs(new.module, self.part(rows), new, self._own_slots(rows, new))
+        return np.asarray(softmax(new.sharpness * outputs, axis=1))
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether `fit` has been called."""
+        return hasattr(self, "fitted")
+
+    def _slots(self, examples: Examples) -> Ints:
+        """Return the rows of the pool that a memory holds; networks without one ignore them."""
+        return examples.rows
+
+    def _own_slots(self, rows: Ints, fitted: Fitted) -> Tensor | None:
+        """Return which slot of the memory holds each row itself, to be left out; −1 for none."""
+        return fitted.slots_of(rows)
 
     def _objective(
         self, module: nn.Module, examples: Examples, fitted: Fitted, rng: np.random.Generator
     ) -> Objective:
         """Say what is minimized."""
-        return _Taught(self, module, examples, fitted, rng)
+        objective = _Merged if examples.merged else _Paired
+        return objective(self, module, examples, fitted, rng)
 
     def _score(self, validation: tuple[Any, Ints], fitted: Fitted) -> Callable[[nn.Module], float]:
         """Judge a module by its calibrated likelihood on VAL.
 
         Accuracy is noise on a hundred graphs, and the plain likelihood prefers networks that have
-        hardly been trained, for the others are overconfident.
+        hardly been trained, because the others are overconfident.
         """
         return lambda module: (
             calibrate(self._outputs(module, validation[0], fitted), validation[1]).log_likelihood
@@ -233,7 +252,7 @@ class Objective:
         """Do what follows each change of the weights."""
 
 
-class _Taught(Objective):
+class _Paired(Objective):
     """Cross-entropy of labeled rows, and of as many annotated ones beside them."""
 
     def __init__(
@@ -263,9 +282,28 @@ class _Taught(Objective):
         return parts
 
 
+class _Merged(_Paired):
+    """Cross-entropy of labeled and annotated rows, shuffled together (Eqs. 15 and 16)."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.rows = self.examples.rows
+        self.weights = torch.ones(len(self.examples.targets))
+        self.weights[self.examples.annotated] = self.examples.weight
+
+    def __call__(self, rows: Ints) -> dict[str, Tensor]:
+        losses = nn.functional.cross_entropy(
+            self.network._on_batch(self.module, rows, self.fitted),
+            self.examples.targets[rows],
+            reduction="none",
+        )
+        return {"loss": (self.weights[rows] * losses).mean()}
+
+
 def one_hot(targets: Ints, n_classes: int) -> Tensor:
     """Return class probabilities of known classes; rows of unknown ones mean nothing."""
-    return nn.functional.one_hot(torch.from_numpy(np.maximum(targets, 0)), n_classes).float()
+    codes = torch.from_numpy(np.maximum(targets, 0))
+    return nn.functional.one_hot(codes, n_classes).to(torch.get_default_dtype())
 
 
 class GraphNetwork(Network):

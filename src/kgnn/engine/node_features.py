@@ -65,7 +65,7 @@ class NodeFeatures:
 
     def vectors(self, kinds: ShortInts) -> Tensor:
         """Return the vectors of nodes of these kinds, attributes apart."""
-        return torch.from_numpy(self._table[kinds])
+        return torch.from_numpy(self._table[kinds]).to(torch.get_default_dtype())
 
     def __call__(self, graphs: GraphDataset) -> Tensor:
         """Return the vectors of all nodes, ``(n_nodes, width)``."""

@@ -51,11 +51,7 @@ Share = Annotated[float, Bounds(0, 1)]
 
 
 def check(estimator: object) -> None:
-    """Raise `ParameterError` for the first field whose value does not fit its annotation.
-
-    A method that inherits fields which do nothing in it names them in ``idle_parameters``; a value
-    other than the default is refused then, for whoever gives it expects something of it.
-    """
+    """Raise `ParameterError` for the first field whose value does not fit its annotation."""
     for name, annotation in fields_of(type(estimator)).items():
         value = getattr(estimator, name)
         if not _fits(value, annotation):
@@ -64,14 +60,6 @@ def check(estimator: object) -> None:
                 f"The '{name}' parameter of {type(estimator).__name__} must be "
                 f"{_describe(annotation)}, got {value!r}."
                 + (f" For a single value write ({value!r},)." if is_one_of_several else "")
-            )
-
-    for field in dataclasses.fields(type(estimator)):  # type: ignore[arg-type]
-        idle = field.name in getattr(estimator, "idle_parameters", ())
-        if idle and getattr(estimator, field.name) != field.default:
-            raise ParameterError(
-                f"The '{field.name}' parameter does nothing in {type(estimator).__name__}; leave "
-                f"it at {field.default!r}, got {getattr(estimator, field.name)!r}."
             )
 
 

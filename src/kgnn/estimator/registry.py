@@ -164,7 +164,7 @@ _ENTRIES = (
         "kgnn",
         "Graph neural network and kernel memory network that teach each other",
         "Ju et al., WSDM 2022",
-        revision=2,
+        revision=3,
     ),
     Entry(
         "gnn-sup",
@@ -201,7 +201,7 @@ _ENTRIES = (
         "ablation",
         "KGNN without the check that p and q agree",
         "Ju et al., WSDM 2022",
-        revision=2,
+        revision=3,
     ),
 )
 # Other packages add methods with an entry point of this group: name = "module:Class".

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from torch import nn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgnn.engine.ensemble import EnsembleNetwork
-from kgnn.engine.joint import JointNetwork
-from kgnn.engine.network import Network
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from kgnn.engine.batch import Batch, Batches
+from kgnn.engine.configured import configured
+from kgnn.engine.gin import GIN
+from kgnn.engine.memory import ATTENTION_PER_PASS, Memory, Rows
+from kgnn.engine.network import Examples, Fitted, GraphNetwork, Network, passes
+from kgnn.engine.rounds import self_train
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import parameters
-from kgnn.methods.gnn_self import GNNSelf
-from kgnn.methods.kgnn import OF_BOTH
+from kgnn.graphs.graph import GraphDataset, Ints
+from kgnn.methods.kgnn import MemoryNetwork, paper_settings
+from kgnn.methods.memory import MemorySettings
+from kgnn.methods.neural import GNNSettings
+from kgnn.methods.rounds import RoundsClassifier
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @parameters
-class EnsembleSelf(GNNSelf):
-    """Self-training of one model on the vectors of p_θ and q_φ side by side.
+class EnsembleSelf(GNNSettings, MemorySettings, RoundsClassifier):
+    """Self-training of one model on the vectors of the GNN and the memory side by side.
 
-    See `KGNN` for the parameters. As one model, both parts learn at ``learning_rate``, and one
-    classifier reads them both, so that ``memory_labels`` and ``memory_learning_rate`` have no say.
+    As one model, both parts learn at ``learning_rate``, and one classifier reads them both. See
+    `KGNN` for the parameters.
 
     References
     ----------
@@ -32,10 +46,132 @@ class EnsembleSelf(GNNSelf):
     (3, 2)
     """
 
-    idle_parameters = OF_BOTH | {"memory_labels", "memory_learning_rate"}
+    @classmethod
+    def paper(cls, **settings: Any) -> Self:
+        """Return the settings of `KGNN.paper` that this method has."""
+        return cls(**{**paper_settings(cls), **settings})
 
-    def _networks(self, task: Task) -> list[Network]:
+    def _fit(self, task: Task) -> None:
         def build(gin: nn.Module, memory: nn.Module) -> EnsembleNetwork:
             return EnsembleNetwork(gin, memory, task.n_classes, self.width, self.dropout)  # type: ignore[arg-type]
 
-        return [JointNetwork(self._gnn(task), self._memory(task), build)]
+        task = self._without_validation(task)
+        memory = self._memory(task, MemoryNetwork, learning_rate=self.learning_rate)
+        network = JointNetwork(self._gnn(task), memory, build)
+        course = self_train(network, task, self._plan(), self._shares(task), self.rank_by)
+        self._finish([network], course)
+
+
+@configured
+class EnsembleNetwork(nn.Module):
+    """Classify the concatenation of H(G) and what the memory reads, both trained jointly.
+
+    Parameters
+    ----------
+    gin : GIN
+    memory : MemoryNetwork
+    n_classes : int
+    width, dropout
+        Of the classifier on top.
+    """
+
+    def __init__(
+        self, gin: GIN, memory: MemoryNetwork, n_classes: int, width: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.gin, self.memory = gin, memory
+        self.classifier = nn.Sequential(
+            nn.Linear(gin.n_pooled + memory.width, width),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(width, n_classes),
+        )
+
+    def forward(
+        self,
+        batch: Batch,
+        queries: Rows,
+        memory: Rows,
+        memory_targets: Tensor,
+        own: Tensor | None = None,
+    ) -> Tensor:
+        """Return logits, ``(n_graphs, n_classes)``."""
+        read, _ = self.memory.read(queries, memory, memory_targets, own)
+        logits: Tensor = self.classifier(torch.cat([self.gin.embed(batch), read], dim=1))
+        return logits
+
+
+class Prepared(NamedTuple):
+    """Graphs as both networks read them."""
+
+    batches: Batches
+    features: Rows
+
+
+class JointNetwork(Network):
+    """One module on top of what a GNN and a memory prepare: batches carry both.
+
+    Parameters
+    ----------
+    gnn : GraphNetwork
+    memory : Memory
+    build : callable
+        The modules of both to the module that is trained.
+    """
+
+    name = "ensemble"
+
+    def __init__(
+        self,
+        gnn: GraphNetwork,
+        memory: Memory,
+        build: Callable[[nn.Module, nn.Module], nn.Module],
+    ) -> None:
+        super().__init__(gnn.optimizer_config)
+        self.gnn, self.memory, self.build = gnn, memory, build
+        self.pool = Prepared(gnn.pool, memory.pool)
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need."""
+        needed = ("gnn", "memory", "fitted")
+        return {key: value for key, value in vars(self).items() if key in needed}
+
+    def prepare(self, graphs: GraphDataset) -> Prepared:
+        """Prepare graphs for both."""
+        return Prepared(self.gnn.prepare(graphs), self.memory.prepare(graphs))
+
+    def part(self, rows: Ints) -> Prepared:
+        """Return some of the training graphs, prepared."""
+        return Prepared(self.gnn.part(rows), self.memory.part(rows))
+
+    def _build(self, examples: Examples) -> nn.Module:
+        return self.build(self.gnn._build(examples), self.memory._build(examples))
+
+    def _slots(self, examples: Examples) -> Ints:
+        return self.memory._slots(examples)
+
+    def _own_slots(self, rows: Ints, fitted: Fitted) -> Tensor | None:
+        return self.memory._own_slots(rows, fitted)
+
+    def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        logits: Tensor = module(
+            self.gnn.pool[rows],
+            self.memory.part(rows),
+            self.memory.part(fitted.memory),
+            fitted.memory_targets,
+            self._own_slots(rows, fitted),
+        )
+        return logits
+
+    def _on_all(
+        self, module: nn.Module, prepared: Prepared, fitted: Fitted, own: Tensor | None = None
+    ) -> Tensor:
+        memory, targets = self.memory.part(fitted.memory), fitted.memory_targets
+        size = max(1, ATTENTION_PER_PASS // max(1, len(memory)))
+        logits = []
+        for of_few_nodes in passes(prepared.batches):
+            for part in torch.from_numpy(np.ascontiguousarray(of_few_nodes)).split(size):
+                batch, features = prepared.batches[part.numpy()], prepared.features[part]
+                slots = None if own is None else own[part]
+                logits.append(module(batch, features, memory, targets, slots))
+        return torch.cat(logits)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from kgnn.engine.network import Network
-from kgnn.engine.selection import Selection, most_confident
+from typing import TYPE_CHECKING, Any
+
+from kgnn.engine.rounds import self_train
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import parameters
-from kgnn.graphs.graph import Floats
-from kgnn.methods.kgnn import KGNN, OF_BOTH, OF_THE_MEMORY
+from kgnn.methods.kgnn import paper_settings
+from kgnn.methods.neural import GNNSettings
+from kgnn.methods.rounds import RoundsClassifier
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @parameters
-class GNNSelf(KGNN):
-    """Self-training: KGNN's rounds with p_θ alone, which annotates for itself.
+class GNNSelf(GNNSettings, RoundsClassifier):
+    """Self-training: KGNN's rounds with the GNN alone, which annotates for itself.
 
-    See `KGNN` for the parameters; those of the memory network, and of two networks, are refused.
+    See `GNNSettings` and `RoundsClassifier` for the parameters.
 
     References
     ----------
@@ -28,10 +33,13 @@ class GNNSelf(KGNN):
     (3, 2)
     """
 
-    idle_parameters = OF_THE_MEMORY | OF_BOTH
+    @classmethod
+    def paper(cls, **settings: Any) -> Self:
+        """Return the settings of `KGNN.paper` that this method has."""
+        return cls(**{**paper_settings(cls), **settings})
 
-    def _networks(self, task: Task) -> list[Network]:
-        return [self._gnn(task)]
-
-    def _select(self, proba: list[Floats], k: int) -> list[Selection]:
-        return [most_confident(proba[0], k, self._quotas())]
+    def _fit(self, task: Task) -> None:
+        task = self._without_validation(task)
+        gnn = self._gnn(task)
+        course = self_train(gnn, task, self._plan(), self._shares(task), self.rank_by)
+        self._finish([gnn], course)

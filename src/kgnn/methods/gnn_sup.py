@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from kgnn.estimator.parameters import parameters
+from kgnn.methods.kgnn import paper_settings
 from kgnn.methods.neural import NeuralClassifier
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @parameters
@@ -25,3 +31,8 @@ class GNNSup(NeuralClassifier):
     >>> model.predict_proba(graphs[40:]).shape
     (20, 2)
     """
+
+    @classmethod
+    def paper(cls, **settings: Any) -> Self:
+        """Return the settings of `KGNN.paper` that this method has."""
+        return cls(**{**paper_settings(cls), **settings})

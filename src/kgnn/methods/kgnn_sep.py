@@ -1,19 +1,30 @@
-"""KGNN-Sep: each network is taught what the other is sure of, agreed or not (§5.3)."""
+"""KGNN-Sep: each network is taught what the other is confident of, agreed or not (§5.3)."""
 
 from __future__ import annotations
 
-from kgnn.engine.selection import Selection, most_confident
-from kgnn.estimator.parameters import parameters
+from typing import TYPE_CHECKING, Any, Literal
+
+from kgnn.engine.memory import Memory
+from kgnn.engine.network import Fitted
+from kgnn.engine.rounds import Selection, most_confident
+from kgnn.engine.task import Task
+from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import Floats
-from kgnn.methods.kgnn import KGNN
+from kgnn.methods.kgnn import MemoryNetwork, co_train, memory_in, paper_settings
+from kgnn.methods.memory import MemorySettings
+from kgnn.methods.neural import GNNSettings
+from kgnn.methods.rounds import RoundsClassifier
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @parameters
-class KGNNSep(KGNN):
+class KGNNSep(GNNSettings, MemorySettings, RoundsClassifier):
     """KGNN without the check that both networks agree.
 
-    The k graphs that q_φ is most confident of teach p_θ, with q's classes, and the other way
-    round. See `KGNN` for the parameters.
+    The k graphs that the memory is most confident of teach the GNN, with the memory's classes, and
+    the other way round. See `KGNN` for the parameters.
 
     References
     ----------
@@ -27,8 +38,41 @@ class KGNNSep(KGNN):
     (3, 2)
     """
 
-    idle_parameters = frozenset({"candidates"})  # no lists are compared
+    memory_labels: bool = True
+    memory_learning_rate: NonNegative = 0.01
+    memory_grows: bool = True
+    start_memory: bool = True
+    order: Literal["alternate", "together"] = "alternate"
+    predict_with: Literal["both", "gnn", "memory"] = "both"
 
-    def _select(self, proba: list[Floats], k: int) -> list[Selection]:
-        p, q = proba
-        return [most_confident(q, k, self._quotas()), most_confident(p, k, self._quotas())]
+    @classmethod
+    def paper(cls, **settings: Any) -> Self:
+        """Return the settings of `KGNN.paper`."""
+        return cls(**{**paper_settings(cls), **settings})
+
+    def _fit(self, task: Task) -> None:
+        task = self._without_validation(task)
+        gnn = self._gnn(task)
+        memory = self._memory(
+            task,
+            MemoryNetwork,
+            learning_rate=self.memory_learning_rate,
+            labels=self.memory_labels,
+            grows=self.memory_grows,
+        )
+        shares = self._shares(task)
+
+        def select(p: Floats, q: Floats, k: int) -> tuple[Selection, Selection]:
+            for_gnn, for_memory = (most_confident(each, k, shares, self.rank_by) for each in (q, p))
+            return for_gnn, for_memory
+
+        plan = self._plan(judge=self.predict_with)
+        start, order = self.start_memory, self.order
+        course = co_train(gnn, memory, task, plan, select, start_memory=start, order=order)
+        self._finish([gnn, memory], course)
+
+    def _predictor(self) -> str:
+        return self.predict_with
+
+    def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
+        return memory_in(self)

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgnn.engine.network import Network
+import numpy as np
+from scipy.special import softmax
+
+from kgnn.engine.memory import Memory
+from kgnn.engine.network import Examples, Fitted, one_hot
 from kgnn.engine.task import Task
-from kgnn.estimator.parameters import CountOrZero, parameters
-from kgnn.methods.gnn_self import GNNSelf
-from kgnn.methods.kgnn import OF_BOTH, OF_THE_GNN
+from kgnn.estimator.classifier import GraphClassifier, Story
+from kgnn.estimator.parameters import NonNegative, parameters
+from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.methods.kgnn import MemoryNetwork, paper_settings
+from kgnn.methods.memory import MemorySettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
 @parameters
-class MemNNSup(GNNSelf):
-    """The kernel-based memory network q_φ, trained on labeled graphs.
+class MemNNSup(MemorySettings, GraphClassifier):
+    """The kernel-based memory network, trained on labeled graphs.
 
-    Unlabeled graphs lend their features to the projection, as in KGNN, and nothing else, unless
-    ``rounds`` are asked for, in which q_φ then teaches itself. See `KGNN` for the parameters;
-    those of the GIN, and of two networks, are refused.
+    Unlabeled graphs lend their features to the projection, as in KGNN, and nothing else. See
+    `KGNN` for the parameters.
 
     References
     ----------
@@ -34,14 +39,35 @@ class MemNNSup(GNNSelf):
     (3, 2)
     """
 
-    rounds: CountOrZero = 0
-
-    idle_parameters = OF_THE_GNN | OF_BOTH
+    memory_labels: bool = True
+    memory_learning_rate: NonNegative = 0.01
 
     @classmethod
     def paper(cls, **settings: Any) -> Self:
-        """Return the paper's settings of q_φ; it is trained once."""
-        return super().paper(**{"rounds": 0, **settings})
+        """Return the settings of `KGNN.paper` that this method has."""
+        return cls(**{**paper_settings(cls), **settings})
 
-    def _networks(self, task: Task) -> list[Network]:
-        return [self._memory(task)]
+    def _fit(self, task: Task) -> None:
+        rate, labels = self.memory_learning_rate, self.memory_labels
+        self.memory_ = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels)
+        if self.memory_.is_fitted:  # to choose a kernel
+            return
+        validation = None
+        if task.validation is not None:
+            validation = (self.memory_.prepare(task.validation[0]), task.validation[1])
+        examples = Examples(task.labeled, one_hot(task.targets, task.n_classes))
+        self.memory_.fit(examples, validation, task.seed)
+
+    def _can_predict(self) -> bool:
+        return hasattr(self, "memory_") and self.memory_.is_fitted
+
+    def _predict_proba(self, graphs: GraphDataset) -> Floats:
+        return np.asarray(softmax(self.memory_.logits(self.memory_.prepare(graphs)), axis=1))
+
+    def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
+        return (self.memory_, [self.memory_.fitted]) if hasattr(self, "memory_") else None
+
+    def story(self) -> Story:
+        """Tell what happened in `fit`."""
+        is_trained = hasattr(self, "memory_")
+        return Story({"memory": self.memory_.fitted.history} if is_trained else {}, [], "")

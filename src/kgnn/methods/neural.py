@@ -1,4 +1,4 @@
-"""The family of neural methods: a GIN, and how it is trained on labeled graphs."""
+"""The family of neural methods: a GNN, and how it is trained on labeled graphs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from scipy.special import softmax
 
 from kgnn.engine.committee import fit_committee
 from kgnn.engine.gin import GIN, Encoder, Pooling, Readout
+from kgnn.engine.loop import CLIP
 from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, one_hot
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.task import Task
@@ -18,17 +19,60 @@ from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.seeds import derive
 
 _DENSE = 4  # neighbors on average
-_AVERAGING = ("sage", "gat")  # encoders to which nodes that are alike stay alike
+_AVERAGING = ("sage", "gat")  # encoders that cannot tell nodes apart that start out alike
 
 
 @parameters
-class NeuralClassifier(GraphClassifier):
-    """A GIN and how it is trained.
+class TrainingSettings:
+    """How a network is trained, whatever it is.
 
     Parameters
     ----------
     width : int
         Length of hidden vectors.
+    dropout : float
+        In the classifier.
+    epochs, batch_size, weight_decay
+        Of Adam.
+    averaging : float
+        Share of the old in the running average of the weights, per step; 0 for the last weights.
+    clip : float or None
+        Longest gradient of a step.
+    norm_statistics : {"recomputed", "running"}
+        Which statistics BatchNorm uses for new graphs: those of a pass over all training graphs,
+        or running averages over batches.
+    readout_norm : bool
+        Whether BatchNorm stands before the classifier.
+    """
+
+    width: Count = 32
+    dropout: Annotated[float, Bounds(0, 0.99)] = 0.5
+    epochs: Count = 40
+    batch_size: Annotated[int, Bounds(2)] = 32
+    weight_decay: NonNegative = 5e-4
+    averaging: Annotated[float, Bounds(0, 0.9999)] = 0.97
+    clip: NonNegative | None = CLIP
+    norm_statistics: Literal["recomputed", "running"] = "recomputed"
+    readout_norm: bool = True
+
+    def _optimizer_config(self, learning_rate: float) -> OptimizerConfig:
+        return OptimizerConfig(
+            self.epochs,
+            self.batch_size,
+            learning_rate,
+            self.weight_decay,
+            self.averaging,
+            self.clip,
+            self.norm_statistics,
+        )
+
+
+@parameters
+class GNNSettings(TrainingSettings):
+    """What a GNN is made of; see `TrainingSettings` for how it is trained.
+
+    Parameters
+    ----------
     encoder : {"gin", "gcn", "sage", "gat", "gin-pyg"}
         Kind of message passing; all but the first need the extra ``pyg``.
     layers : int
@@ -41,27 +85,13 @@ class NeuralClassifier(GraphClassifier):
     features : {"auto", "paper", "degree"}
         What a node without a label looks like: a constant as in the paper, or its degree, rounded.
         ``auto`` takes degrees where graphs are dense (four neighbors and more on average) and for
-        encoders that average over neighbors, to which nodes that are alike would stay alike.
-    dropout : float
-        In the classifier on top.
-    epochs, batch_size, learning_rate, weight_decay
+        encoders that average over neighbors.
+    learning_rate : float
         Of Adam.
-    averaging : float
-        Share of the old in the running average of the weights, per step.
     use_attributes : bool
         Whether continuous node attributes are read, where the dataset has them.
-
-    Attributes
-    ----------
-    gnn_ : GraphNetwork
-        What is trained.
-    committee_ : Committee
-        What training has made.
-    history_ : History
-        Loss and VAL likelihood by epoch, of the first training where there are several.
     """
 
-    width: Count = 32
     encoder: Encoder = "gin"
     layers: Count = 3
     # Paper silent: sums grow with a graph, so their logarithm stands beside them; see docs.
@@ -69,47 +99,14 @@ class NeuralClassifier(GraphClassifier):
     # The paper reads out the last layer and gives every node a 1; see docs/paper-map.md.
     pooling: Literal["auto", "last", "all"] = "auto"
     features: Literal["auto", "paper", "degree"] = "auto"
-    dropout: Annotated[float, Bounds(0, 0.99)] = 0.5
-    epochs: Count = 40
-    batch_size: Annotated[int, Bounds(2)] = 32
     learning_rate: NonNegative = 0.003  # the paper's 0.01 suits the memory network alone
-    weight_decay: NonNegative = 5e-4
-    averaging: Annotated[float, Bounds(0, 0.9999)] = 0.97
     use_attributes: bool = False
 
-    def _fit(self, task: Task) -> None:
-        self.gnn_ = self._gnn(task)
-        self._train(Examples(task.labeled, one_hot(task.targets, task.n_classes)), task)
-
-    def _train(self, examples: Examples, task: Task) -> None:
-        """Train the network on examples, as often as there are seeds."""
-        validation = None
-        if task.validation is not None:
-            validation = (self.gnn_.prepare(task.validation[0]), task.validation[1])
-        self.committee_ = fit_committee(
-            self.gnn_,
-            examples,
-            validation,
-            self._seeds(task.seed),
-            before=self._before_member,
-        )
-        self.history_ = self.committee_.members[0].history
-        if self.committee_.interrupted:
-            raise KeyboardInterrupt
-
-    def _seeds(self, seed: int) -> list[int]:
-        """Return the seed of each training."""
-        return [seed]
-
-    def _before_member(self, number: int) -> None:
-        """Prepare the network for a training; they are counted from 0."""
-
-    def _can_predict(self) -> bool:
-        return hasattr(self, "committee_")
-
     def _gnn(self, task: Task) -> GraphNetwork:
-        telling = task.graphs.n_arcs >= _DENSE * task.graphs.n_nodes or self.encoder in _AVERAGING
-        degrees = self.features == "degree" or (self.features == "auto" and telling)
+        """Return the network for these graphs, not yet trained."""
+        is_dense = task.graphs.n_arcs >= _DENSE * task.graphs.n_nodes
+        wants_degrees = is_dense or self.encoder in _AVERAGING
+        degrees = self.features == "degree" or (self.features == "auto" and wants_degrees)
         node_features = NodeFeatures.of(task.graphs, self.use_attributes, degrees)
         pooling: Pooling = "last" if node_features.degrees else "all"
         if self.pooling != "auto":
@@ -125,6 +122,7 @@ class NeuralClassifier(GraphClassifier):
                 readout=self.readout,
                 pooling=pooling,
                 encoder=self.encoder,
+                norm=self.readout_norm,
             )
 
         return self._network(
@@ -140,30 +138,57 @@ class NeuralClassifier(GraphClassifier):
         """Return the network; a subclass may train it in another way."""
         return GraphNetwork(*args, **options)
 
-    def _optimizer_config(self, learning_rate: float) -> OptimizerConfig:
-        return OptimizerConfig(
-            self.epochs, self.batch_size, learning_rate, self.weight_decay, self.averaging
-        )
-
-    def _predict_proba(self, graphs: GraphDataset) -> Floats:
-        logits = self.committee_.logits(self.gnn_, self.gnn_.prepare(graphs))
-        return np.asarray(softmax(logits, axis=1))
-
 
 @parameters
-class CommitteeClassifier(NeuralClassifier):
-    """A GIN that is trained several times; the results predict together.
+class NeuralClassifier(GNNSettings, GraphClassifier):
+    """A GNN, trained once or several times on labeled graphs.
 
-    KGNN predicts with the networks of all its rounds, so its peers may have several, too. See
-    `NeuralClassifier` for the other parameters.
+    See `GNNSettings` for the other parameters.
 
     Parameters
     ----------
     committee : int
-        Number of trainings, which differ in their seeds.
+        Number of trainings, which differ in their seeds and predict together.
+
+    Attributes
+    ----------
+    gnn_ : GraphNetwork
+        What is trained.
+    committee_ : Committee
+        The trained members.
+    history_ : History
+        Loss and VAL likelihood by epoch, of the first member.
     """
 
-    committee: Count = 3
+    committee: Count = 1
 
-    def _seeds(self, seed: int) -> list[int]:
-        return [seed, *(derive(seed, number) for number in range(1, self.committee))]
+    def _fit(self, task: Task) -> None:
+        self.gnn_ = self._gnn(task)
+        self._train(Examples(task.labeled, one_hot(task.targets, task.n_classes)), task)
+
+    def _train(self, examples: Examples, task: Task) -> None:
+        """Train all members on examples."""
+        validation = None
+        if task.validation is not None:
+            validation = (self.gnn_.prepare(task.validation[0]), task.validation[1])
+        others = (derive(task.seed, number) for number in range(1, self.committee))
+        self.committee_ = fit_committee(
+            self.gnn_,
+            examples,
+            validation,
+            [task.seed, *others],
+            before=self._before_member,
+        )
+        self.history_ = self.committee_.members[0].history
+        if self.committee_.interrupted:
+            raise KeyboardInterrupt
+
+    def _before_member(self, number: int) -> None:
+        """Prepare the network for the training of a member; they are counted from 0."""
+
+    def _can_predict(self) -> bool:
+        return hasattr(self, "committee_")
+
+    def _predict_proba(self, graphs: GraphDataset) -> Floats:
+        logits = self.committee_.logits(self.gnn_, self.gnn_.prepare(graphs))
+        return np.asarray(softmax(logits, axis=1))

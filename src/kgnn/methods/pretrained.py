@@ -28,7 +28,7 @@ from kgnn.estimator.saving import (
     write_file,
 )
 from kgnn.graphs.interop import as_dataset
-from kgnn.methods.neural import CommitteeClassifier
+from kgnn.methods.neural import NeuralClassifier
 from kgnn.seeds import seeded_torch
 
 
@@ -147,11 +147,11 @@ class Pretrained:
 
 
 @parameters
-class CanPretrain(CommitteeClassifier):
+class CanPretrain(NeuralClassifier):
     """A GIN whose layers can be pre-trained on graphs without labels, saved, and started from.
 
     A subclass writes `_pretrain`. An encoder of any such method will do for any other. See
-    `CommitteeClassifier` for the other parameters.
+    `NeuralClassifier` for the other parameters.
 
     Parameters
     ----------
@@ -167,6 +167,7 @@ class CanPretrain(CommitteeClassifier):
         is that of a transductive setting.
     """
 
+    committee: Count = 3
     pretrain_epochs: Count = 20
     # Paper silent: as GraphCL; the more graphs in a batch, the more there is to tell apart.
     pretrain_batch_size: Annotated[int, Bounds(2)] = 128

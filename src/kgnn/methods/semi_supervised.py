@@ -23,17 +23,17 @@ from kgnn.engine.task import Task
 from kgnn.engine.views import Augmentation, view_batch
 from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
 from kgnn.graphs.graph import GraphDataset, Ints
-from kgnn.methods.neural import CommitteeClassifier
+from kgnn.methods.neural import NeuralClassifier
 from kgnn.seeds import generator
 
 _ENOUGH = 128  # graphs for the statistics of BatchNorm
 
 
 @parameters
-class SemiSupervisedClassifier(CommitteeClassifier):
+class SemiSupervisedClassifier(NeuralClassifier):
     """A GIN that learns from labeled and unlabeled graphs in the same steps.
 
-    A subclass writes `_term`. See `CommitteeClassifier` for the other parameters.
+    A subclass writes `_term`. See `NeuralClassifier` for the other parameters.
 
     Parameters
     ----------
@@ -47,6 +47,7 @@ class SemiSupervisedClassifier(CommitteeClassifier):
         VAL judges after each pass over them.
     """
 
+    committee: Count = 3
     weight: NonNegative | tuple[NonNegative, ...] = 1.0
     # Paper silent: with the full weight from the start the first random predictions would stay.
     ramp_up: Share = 0.4

@@ -90,9 +90,12 @@ def _has_hooks(part: nn.Module) -> bool:
 
 def can_be_fused(gin: GIN) -> bool:
     """Tell whether there are steps for all that a GIN consists of."""
-    return all(isinstance(layer, GINLayer) for layer in gin.layers) and [
-        type(part) for part in gin.classifier
-    ] in ([], [nn.Linear, nn.ReLU, nn.Dropout, nn.Linear])
+    return (
+        gin.pooled_norm is not None
+        and all(isinstance(layer, GINLayer) for layer in gin.layers)
+        and [type(part) for part in gin.classifier]
+        in ([], [nn.Linear, nn.ReLU, nn.Dropout, nn.Linear])
+    )
 
 
 def _has_few_rows(batch: Batch, depth: int) -> bool:

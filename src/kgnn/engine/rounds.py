@@ -1,0 +1,367 @@
+"""Rounds of pseudo-labeling: annotate unlabeled graphs, select what to trust, train on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from kgnn.engine.calibration import calibrate, combine, weigh
+from kgnn.engine.network import Examples, Fitted, Network, one_hot
+from kgnn.engine.task import Task
+from kgnn.graphs.graph import Floats, Ints
+from kgnn.progress import tell, track
+from kgnn.seeds import derive
+
+RankBy = Literal["margin", "probability"]
+
+
+class Selection(NamedTuple):
+    """Rows that were selected, increasing, and the class that each was given."""
+
+    rows: Ints
+    targets: Ints
+
+
+def confidence(proba: Floats, rank_by: RankBy = "margin") -> Floats:
+    """Return how confident each row is.
+
+    ``probability`` is that of the most probable class. Networks are overconfident, and many
+    probabilities round to 1; ``margin``, the log-odds of the first class against the second, still
+    tells these apart.
+    """
+    if rank_by == "probability":
+        return np.asarray(proba.max(axis=1))
+    top = np.sort(np.log(np.maximum(proba, 1e-300)), axis=1)
+    return np.asarray(top[:, -1] - top[:, -2])
+
+
+def most_confident(
+    proba: Floats, k: int, shares: Floats | None = None, rank_by: RankBy = "margin"
+) -> Selection:
+    """Select the ``k`` most confident rows.
+
+    With ``shares`` each class has a quota of ``ceil(k · share)``, so there may be a few more.
+    Without quotas nearly all of the most confident graphs are of one class.
+
+    Examples
+    --------
+    >>> most_confident(np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), 2)
+    Selection(rows=array([0, 1]), targets=array([0, 1]))
+    """
+    order = np.argsort(-confidence(proba, rank_by), kind="stable")
+    return first_of(order, proba.argmax(axis=1), k, shares)
+
+
+def first_of(order: Ints, targets: Ints, k: int, shares: Floats | None) -> Selection:
+    """Select the first k rows of an order, or the first of each class up to its quota."""
+    if shares is None:
+        rows = order[:k]
+    else:
+        quotas = np.ceil(k * shares - 1e-9).astype(np.int64)
+        rows = np.concatenate([order[targets[order] == c][: quotas[c]] for c in range(len(shares))])
+    rows = np.sort(rows)
+    return Selection(rows, targets[rows])
+
+
+class PseudoLabels(NamedTuple):
+    """What a network is taught about unlabeled graphs: rows of the pool, and a target for each.
+
+    Attributes
+    ----------
+    selection : Selection
+        Rows of the pool.
+    targets : (n, n_classes) Tensor
+        Class probabilities; one-hot unless they are soft.
+    """
+
+    selection: Selection
+    targets: torch.Tensor
+
+    @classmethod
+    def none(cls, n_classes: int) -> PseudoLabels:
+        """Teach labeled graphs alone."""
+        empty = np.empty(0, dtype=np.int64)
+        return cls(Selection(empty, empty), torch.empty(0, n_classes))
+
+    @classmethod
+    def of(cls, chosen: Selection, annotator: Floats, unlabeled: Ints, soft: bool) -> PseudoLabels:
+        """Label the chosen rows of ``annotator``, the probabilities of the unlabeled graphs."""
+        if soft:
+            targets = torch.from_numpy(annotator[chosen.rows]).to(torch.get_default_dtype())
+        else:
+            targets = torch.eye(annotator.shape[1])[chosen.targets]
+        return cls(Selection(unlabeled[chosen.rows], chosen.targets), targets)
+
+    def __len__(self) -> int:
+        return len(self.selection.rows)
+
+    def is_same_as(self, other: PseudoLabels) -> bool:
+        """Whether both give the same graphs the same classes."""
+        return all(map(np.array_equal, self.selection, other.selection))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rounds go.
+
+    Attributes
+    ----------
+    rounds : int
+        At most so many after the first training.
+    growth : float
+        The number of graphs to select grows by this share of the unlabeled graphs each round.
+    patience : int or None
+        Stop after so many rounds without a gain on VAL.
+    weight : float
+        Of annotated against labeled graphs in the loss.
+    merged : bool
+        See `kgnn.engine.network.Examples`.
+    soft : bool
+        Teach the annotator's probabilities rather than its most probable class.
+    warm_start : bool
+        Go on from the last round's weights rather than from new ones.
+    average : bool
+        Predict with all rounds rather than with the best one.
+    judge : str
+        Whose likelihood on VAL ranks the rounds: a network's, or that of ``both``.
+    """
+
+    rounds: int
+    growth: float
+    patience: int | None
+    weight: float
+    merged: bool = False
+    soft: bool = False
+    warm_start: bool = False
+    average: bool = True
+    judge: str = "both"
+
+
+@dataclass
+class Round:
+    """What one round did.
+
+    Attributes
+    ----------
+    selections : list of Selection
+        Annotations that each network was taught, as rows of the pool.
+    fitted : list of Fitted
+        The networks as this round left them.
+    n_selected : int
+        Graphs that were annotated for any network.
+    agreement : float or None
+        Share of the unlabeled graphs that all networks gave the same class when these annotations
+        were made; None where there were none, and for a single network.
+    accuracy : dict of str to float
+        On VAL, of each network and of ``both``; empty without VAL.
+    log_likelihood : float
+        Calibrated, on VAL, of whoever is the judge.
+    """
+
+    selections: list[Selection]
+    fitted: list[Fitted]
+    n_selected: int = 0
+    agreement: float | None = None
+    accuracy: dict[str, float] = field(default_factory=dict)
+    log_likelihood: float = -math.inf
+
+    def facts(self) -> dict[str, Any]:
+        """Return the round as plain values."""
+        return {
+            "n_selected": self.n_selected,
+            "agreement": self.agreement,
+            "accuracy": dict(self.accuracy),
+            "rows": [row for each in self.selections for row in each.rows.tolist()],
+            "targets": [target for each in self.selections for target in each.targets.tolist()],
+        }
+
+    def in_words(self) -> str:
+        """Tell in a line what the round did."""
+        on_val = ", ".join(f"{who} {100 * share:.1f} %" for who, share in self.accuracy.items())
+        annotated = f"{self.n_selected:,} graph{'s' * (self.n_selected != 1)} annotated"
+        parts = (
+            annotated if self.n_selected else "labeled graphs alone",
+            "" if self.agreement is None else f"networks agree on {100 * self.agreement:.1f} %",
+            on_val and f"accuracy on VAL: {on_val}",
+        )
+        return "; ".join(part for part in parts if part)
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need; the annotated graphs themselves are not kept."""
+        return {**vars(self), "selections": []}
+
+
+@dataclass
+class Course:
+    """All rounds, and which of them predict.
+
+    Attributes
+    ----------
+    rounds : list of Round
+    best_round : int
+    termination_condition : str
+        ``rounds`` (all done), ``converged`` (the annotations did not change), ``no_change``
+        (nothing selected), ``patience`` (no gain on VAL), ``exhausted`` (all unlabeled graphs
+        selected), ``no_unlabeled``, or ``interrupted`` (Ctrl-C; the finished rounds predict).
+    used : list of Round
+        Rounds that predict.
+    weights : list of float
+        Mixing weights of the networks, found on VAL; empty for equal weights.
+    """
+
+    rounds: list[Round] = field(default_factory=list)
+    best_round: int = 0
+    termination_condition: str = "rounds"
+    used: list[Round] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+
+    def logits(self, networks: Sequence[Network], prepared: Sequence[Any]) -> list[Floats]:
+        """Return the logits of each network, averaged over the rounds that predict."""
+        return [
+            combine([network.logits(data, each.fitted[j]) for each in self.used if each.fitted[j:]])
+            for j, (network, data) in enumerate(zip(networks, prepared, strict=True))
+        ]
+
+
+class RoundTrainer:
+    """Trains networks round by round, writes down each round, and says when to stop.
+
+    Parameters
+    ----------
+    networks : list of Network
+    task : Task
+    plan : Plan
+    """
+
+    def __init__(self, networks: Sequence[Network], task: Task, plan: Plan) -> None:
+        self.networks, self.task, self.plan = networks, task, plan
+        self.course = Course()
+        self._known = one_hot(task.targets, task.n_classes)
+        self._taught = [PseudoLabels.none(task.n_classes)] * len(networks)
+        self._agreement: float | None = None
+        self._validation: list[Any] = []
+        if task.validation is not None:
+            self._validation = [network.prepare(task.validation[0]) for network in networks]
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """After Ctrl-C keep the finished rounds, if there are any."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not self.course.rounds:
+                raise
+            self.course.termination_condition = "interrupted"
+        self._choose_rounds()
+
+    def fit(self, network: Network, pseudo_labels: PseudoLabels | None = None) -> None:
+        """Train a network on the labeled graphs and on pseudo-labels."""
+        which, number = list(self.networks).index(network), len(self.course.rounds)
+        if number == 0 and network.is_fitted:  # on the labeled graphs, to choose between candidates
+            return
+        taught = PseudoLabels.none(self.task.n_classes) if pseudo_labels is None else pseudo_labels
+        self._taught[which] = taught
+        targets = self._known.clone()
+        targets[taught.selection.rows] = taught.targets
+        plan, on_val = self.plan, self._validation
+        network.fit(
+            Examples(self.task.labeled, targets, taught.selection.rows, plan.weight, plan.merged),
+            (on_val[which], self.task.validation[1]) if on_val and self.task.validation else None,
+            # Round 0 is the supervised network, whose seed is that of the task.
+            derive(self.task.seed, number) if number else self.task.seed,
+            warm_start=plan.warm_start and number > 0 and network.is_fitted,
+            what=f"round {number}, {network.name}",
+        )
+
+    def is_news(self, network: Network, pseudo_labels: PseudoLabels) -> bool:
+        """Tell whether a network was taught something else last; if not, the rounds end."""
+        if not pseudo_labels.is_same_as(self._taught[list(self.networks).index(network)]):
+            return True
+        has_begun = len(self.course.rounds) > 1
+        self.course.termination_condition = "converged" if has_begun else "no_change"
+        return False
+
+    def note_agreement(self, *proba: Floats) -> None:
+        """Write down the share of the unlabeled graphs on which the networks agree."""
+        named = np.stack([each.argmax(axis=1) for each in proba])
+        self._agreement = float((named == named[0]).all(axis=0).mean())
+
+    def end_round(self) -> None:
+        """Write down what the networks were taught and how good they are on VAL."""
+        selections = [taught.selection for taught in self._taught]
+        n_selected = len(np.unique(np.concatenate([each.rows for each in selections])))
+        fitted = [network.fitted for network in self.networks if network.is_fitted]
+        done = Round(selections, fitted, n_selected, self._agreement)
+        self._agreement = None
+        if self._validation and self.task.validation is not None:
+            targets, ready = self.task.validation[1], self.networks[: len(fitted)]
+            own = [n.logits(data) for n, data in zip(ready, self._validation, strict=False)]
+            logits = {n.name: each for n, each in zip(ready, own, strict=True)}
+            logits["both"] = combine(own)
+            done.accuracy = {
+                who: float((each.argmax(axis=1) == targets).mean()) for who, each in logits.items()
+            }
+            judged = logits.get(self.plan.judge, logits["both"])
+            done.log_likelihood = calibrate(judged, targets).log_likelihood
+        self.course.rounds.append(done)
+        likelihoods = [each.log_likelihood for each in self.course.rounds]
+        last = len(self.course.rounds) - 1
+        self.course.best_round = int(np.argmax(likelihoods)) if self._validation else last
+        tell(f"round {last}: {done.in_words()}")
+
+    def rounds(self) -> Iterator[int]:
+        """Yield the number of graphs to select, round by round, until there is reason to stop."""
+        n_unlabeled = len(self.task.unlabeled)
+        for number in track(range(1, 1 + self.plan.rounds), "rounds"):
+            if reason := self._reason_to_stop(n_unlabeled):
+                self.course.termination_condition = reason
+                return
+            yield math.ceil(min(1.0, self.plan.growth * number) * n_unlabeled)
+
+    def _reason_to_stop(self, n_unlabeled: int) -> str | None:
+        course, patience = self.course, self.plan.patience
+        if n_unlabeled == 0:
+            return "no_unlabeled"
+        if all(len(each.rows) == n_unlabeled for each in course.rounds[-1].selections):
+            return "exhausted"
+        without_gain = len(course.rounds) - 1 - course.best_round
+        if self._validation and patience is not None and without_gain >= patience:
+            return "patience"
+        return None
+
+    def _choose_rounds(self) -> None:
+        """Decide which rounds predict, and how much each network counts."""
+        course = self.course
+        course.used = course.rounds if self.plan.average else [course.rounds[course.best_round]]
+        if self._validation and self.task.validation is not None:
+            logits = course.logits(self.networks, self._validation)
+            course.weights = weigh(logits, self.task.validation[1])
+
+
+def self_train(
+    network: Network,
+    task: Task,
+    plan: Plan,
+    shares: Floats | None,
+    rank_by: RankBy = "margin",
+) -> Course:
+    """Train a network in rounds on what it is most confident of itself."""
+    trainer = RoundTrainer([network], task, plan)
+    with trainer.interruptible():
+        trainer.fit(network)
+        trainer.end_round()
+        for k in trainer.rounds():
+            proba = network.annotate(task.unlabeled)
+            chosen = most_confident(proba, k, shares, rank_by)
+            pseudo_labels = PseudoLabels.of(chosen, proba, task.unlabeled, plan.soft)
+            if not trainer.is_news(network, pseudo_labels):
+                break
+            trainer.fit(network, pseudo_labels)
+            trainer.end_round()
+    return trainer.course

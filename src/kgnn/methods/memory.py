@@ -1,0 +1,164 @@
+"""The family of methods with a memory network: what it is made of, and what it can explain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from kgnn.engine.memory import Memory
+from kgnn.engine.network import Examples, Fitted, one_hot
+from kgnn.engine.task import Task
+from kgnn.errors import ParameterError
+from kgnn.estimator.classifier import Graphs
+from kgnn.estimator.explanation import cosines, plain_similarity
+from kgnn.estimator.parameters import Count, parameters
+from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.graphs.interop import as_dataset
+from kgnn.kernels import make_kernel
+from kgnn.kernels.projection import Projection
+from kgnn.methods.neural import TrainingSettings
+from kgnn.progress import track
+
+Attention = Literal["distance", "dot"]
+Reading = Literal["query", "output"]
+
+_DEFAULT_KERNEL = "wl(iterations=2, coarse=(0.5, 1.0), counts='log', min_df=2, normalize='{}')"
+_SCALINGS = ("dataset", "level")
+_FEWEST_AND_MOST = 64, 256  # coordinates
+
+
+@parameters
+class MemorySettings(TrainingSettings):
+    """What a memory network is made of; see `TrainingSettings` for how it is trained.
+
+    Parameters
+    ----------
+    hops : int
+        Times that the memory is read.
+    attention : {"distance", "dot"}
+        How the memory is compared with the query; see
+        `kgnn.methods.kgnn.MemoryNetwork`.
+    reading : {"query", "output"}
+        What the memory network's classifier reads.
+    learn_sharpness : bool
+        Whether comparisons have a factor, learned for each hop.
+    mask_own : bool
+        Whether a graph in the memory is kept from attending to itself.
+    kernel : str or featurizer
+        What graphs are compared by: a kernel's name with its settings, such as
+        ``"wl(iterations=3, counts='raw')"``, or any object with ``fit`` and ``transform``; see
+        `kgnn.kernels.make_kernel`. ``auto`` is the Weisfeiler-Lehman kernel with coarse colors,
+        scaled so that the size of a graph counts, or so that it does not: whichever gives the
+        higher likelihood on VAL.
+    dimensions : int, "auto" or None
+        Coordinates that the features are projected to; None for the sparse features themselves.
+        ``auto`` is half as many as there are labeled graphs, at least 64 and at most 256.
+    """
+
+    hops: Count = 3
+    attention: Attention = "distance"
+    reading: Reading = "query"
+    learn_sharpness: bool = True
+    mask_own: bool = True
+    # Paper silent: sizes of graphs tell much in some datasets and nothing in others.
+    kernel: object = "auto"
+    dimensions: Count | Literal["auto"] | None = "auto"
+
+    labeled_graphs_: ClassVar[GraphDataset]  # of the classifier that these settings are part of
+
+    def _memory(
+        self,
+        task: Task,
+        module: Callable[..., nn.Module],
+        *,
+        learning_rate: float,
+        labels: bool = True,
+        grows: bool = True,
+    ) -> Memory:
+        """Return the memory network for these graphs, trained where its kernel was chosen.
+
+        ``module`` is `kgnn.methods.kgnn.MemoryNetwork`, or whatever takes its arguments.
+        """
+
+        def build(n_features: int, sharpness: float) -> nn.Module:
+            return module(
+                n_features,
+                task.n_classes,
+                width=self.width,
+                hops=self.hops,
+                dropout=self.dropout,
+                attention=self.attention,
+                reading=self.reading,
+                labels=labels,
+                sharpness=sharpness if self.learn_sharpness else None,
+                identity=self.dimensions is not None,
+                norm=self.readout_norm,
+            )
+
+        def with_kernel(kernel: Any) -> Memory:
+            dimensions = self.dimensions
+            if dimensions == "auto":
+                dimensions = int(np.clip(len(task.labeled) // 2, *_FEWEST_AND_MOST))
+            # A squared length of eight suits the learning rate; the sharpness adapts to it anyway.
+            projection = dimensions and Projection(dimensions, length=8.0, seed=task.seed)
+            return Memory(
+                task.graphs,
+                build,
+                self._optimizer_config(learning_rate),
+                kernel=make_kernel(kernel),
+                projection=projection or None,
+                grows=grows,
+                mask_own=self.mask_own,
+            )
+
+        if not isinstance(self.kernel, str) or self.kernel != "auto":
+            return with_kernel(self.kernel)
+        if task.validation is None:
+            return with_kernel(_DEFAULT_KERNEL.format(_SCALINGS[0]))
+        graphs, targets = task.validation
+        examples = Examples(task.labeled, one_hot(task.targets, task.n_classes))
+        candidates = [with_kernel(_DEFAULT_KERNEL.format(scaling)) for scaling in _SCALINGS]
+        for candidate in track(candidates, "choosing a scaling"):
+            candidate.fit(examples, (candidate.prepare(graphs), targets), task.seed)
+        return max(candidates, key=lambda candidate: max(candidate.fitted.history.score))
+
+    def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
+        """Return the memory network and its trainings that predict, if the model has one."""
+        return None
+
+    def attended(self, X: Graphs) -> Floats:
+        """Return how much the memory attends to each training graph.
+
+        ``(n_hops, n_graphs, n_training)``, the mean over the rounds that predict. Rows sum to 1;
+        graphs that are in no round's memory have 0.
+        """
+        check_is_fitted(self, "classes_")
+        found = self._trained_memory()
+        if found is None:
+            raise ParameterError(
+                f"{type(self).__name__} attends to no graphs: it was fitted on one class, or has "
+                "no memory network by itself."
+            )
+        memory, rounds = found
+        return memory.attention(memory.prepare(as_dataset(X)), rounds)
+
+    def attention_to_labeled(self, graphs: GraphDataset) -> Floats:
+        """Return attention to the labeled graphs, ``(n_hops, n_graphs, n_labeled)``, if any."""
+        found = self._trained_memory()
+        if found is None:
+            return np.zeros((0, len(graphs), len(self.labeled_graphs_)))
+        memory, rounds = found
+        labeled = rounds[0].memory[: len(self.labeled_graphs_)]  # annotated graphs follow them
+        return memory.attention(memory.prepare(graphs), rounds)[:, :, labeled]
+
+    def similarity_to_labeled(self, graphs: GraphDataset) -> Floats:
+        """Return cosines of kernel features with the labeled graphs, ``(n_graphs, n_labeled)``."""
+        found = self._trained_memory()
+        if found is None:
+            return plain_similarity(graphs, self.labeled_graphs_)
+        kernel = found[0].kernel
+        return cosines(kernel.transform(graphs), kernel.transform(self.labeled_graphs_))

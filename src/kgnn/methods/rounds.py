@@ -1,0 +1,154 @@
+"""The family of methods that teach themselves in rounds, with one network or with two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted
+
+from kgnn.engine.calibration import combine
+from kgnn.engine.network import Network
+from kgnn.engine.rounds import Course, Plan, RankBy
+from kgnn.engine.task import Task
+from kgnn.estimator.calibration import sharpen
+from kgnn.estimator.classifier import COMBINED, GraphClassifier, Graphs, Story
+from kgnn.estimator.evidence import PREDICTION
+from kgnn.estimator.parameters import Count, CountOrZero, NonNegative, Share, parameters
+from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.graphs.interop import as_dataset
+
+
+@parameters
+class RoundsClassifier(GraphClassifier):
+    """Networks that are trained in rounds on labeled graphs and on annotated ones.
+
+    A subclass makes ``networks_`` and ``course_`` in `_fit`.
+
+    Parameters
+    ----------
+    rounds : int
+        Rounds of annotation after the first training.
+    growth : float
+        Share of the unlabeled graphs by which the selection grows each round.
+    patience : int or None
+        Rounds without a gain on VAL before stopping; None to go on.
+    annotated_weight : float
+        Weight of annotated against labeled graphs in the loss.
+    batches : {"paired", "merged"}
+        Whether an epoch passes over the labeled graphs and pairs each batch with annotated ones,
+        or shuffles all of them together.
+    soft : bool
+        Teach probabilities instead of the most probable class.
+    balanced : bool
+        Select from each predicted class in proportion to the labeled graphs.
+    rank_by : {"margin", "probability"}
+        What makes a graph confident; see `kgnn.engine.rounds.confidence`.
+    warm_start : bool
+        Go on from the weights of the round before instead of starting anew.
+    average_rounds : bool
+        Predict with the networks of all rounds together, or with those of the best round on VAL.
+    use_validation : bool
+        Whether VAL chooses epochs and rounds, calibrates annotations and weighs networks; without
+        it the last epoch and round count.
+
+    Attributes
+    ----------
+    networks_ : list of Network
+    course_ : Course
+        What happened in each round.
+    n_iter_ : int
+        Number of rounds after the first training.
+    termination_condition_ : str
+        Why the rounds ended; see `kgnn.engine.rounds.Course`.
+    """
+
+    rounds: CountOrZero = 3
+    growth: Share = 0.33
+    patience: Count | None = 2
+    annotated_weight: NonNegative = 0.5
+    batches: Literal["paired", "merged"] = "paired"
+    soft: bool = False
+    balanced: bool = True
+    rank_by: RankBy = "margin"
+    warm_start: bool = False
+    average_rounds: bool = True
+    use_validation: bool = True
+
+    def _without_validation(self, task: Task) -> Task:
+        """Take VAL away from a task where it is not to be used."""
+        return task if self.use_validation else replace(task, validation=None)
+
+    def _plan(self, judge: str = COMBINED) -> Plan:
+        return Plan(
+            rounds=self.rounds,
+            growth=self.growth,
+            patience=self.patience,
+            weight=self.annotated_weight,
+            merged=self.batches == "merged",
+            soft=self.soft,
+            warm_start=self.warm_start,
+            average=self.average_rounds,
+            judge=judge,
+        )
+
+    def _shares(self, task: Task) -> Floats | None:
+        """Return the share of each class among the labeled graphs, if selections keep to it."""
+        counts = np.bincount(task.targets[task.labeled], minlength=task.n_classes)
+        return counts / counts.sum() if self.balanced else None
+
+    def _finish(self, networks: list[Network], course: Course) -> None:
+        """Keep what came out of the rounds."""
+        self.networks_, self.course_ = networks, course
+        self.n_iter_ = len(course.rounds) - 1
+        self.termination_condition_ = course.termination_condition
+        if course.termination_condition == "interrupted":
+            raise KeyboardInterrupt
+
+    def _can_predict(self) -> bool:
+        return hasattr(self, "course_")
+
+    def _predict_proba(self, graphs: GraphDataset) -> Floats:
+        return self._each(graphs)[self._predictor()]
+
+    def _predictor(self) -> str:
+        """Return whose probabilities are those of the model."""
+        return COMBINED
+
+    def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
+        """Return the probabilities of each network and of all together."""
+        logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])
+        each = {n.name: own for n, own in zip(self.networks_, logits, strict=True)}
+        each[COMBINED] = combine(logits, self.course_.weights)
+        return {name: np.asarray(softmax(own, axis=1)) for name, own in each.items()}
+
+    def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
+        """Return the probabilities of each network (``gnn``, ``memory``) and of ``both``.
+
+        Empty where there is one network.
+        """
+        check_is_fitted(self, "classes_")
+        graphs = as_dataset(X)
+        if len(self.classes_) == 1 or len(self.networks_) == 1:
+            return {}
+        if len(graphs) == 0:
+            nothing = np.ones((0, len(self.classes_)))
+            return dict.fromkeys([*(n.name for n in self.networks_), COMBINED], nothing)
+        each = self._each(graphs)
+        return {**each, self._predictor(): sharpen(each[self._predictor()], self.sharpness_)}
+
+    def predict_proba_all(self, X: Graphs) -> dict[str, Floats]:
+        """Return the model's own probabilities as ``prediction``, and those of its networks."""
+        each = self.predict_proba_each(X)
+        return {PREDICTION: each[self._predictor()] if each else self.predict_proba(X), **each}
+
+    def story(self) -> Story:
+        """Tell what happened in `fit`."""
+        check_is_fitted(self, "classes_")
+        if not hasattr(self, "course_"):  # one class
+            return Story({}, [], "")
+        curves: dict[str, Any] = {n.name: n.fitted.history for n in self.networks_}
+        rounds = [each.facts() for each in self.course_.rounds]
+        return Story(curves, rounds, self.termination_condition_)
