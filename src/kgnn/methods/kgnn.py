@@ -352,8 +352,8 @@ class KGNN(GNNSettings, MemorySettings, RoundsClassifier):
         - the GIN's layers have BatchNorm, as in the code of InfoGraph, which the paper follows;
           the classifiers are linear, ReLU, dropout 0.5, linear
         - the loss of a batch is the mean over its graphs, labeled and annotated alike
-        - the last epoch of the last round predicts; VAL, if given, only calibrates the final
-          probabilities, which changes no predicted class
+        - p of the last epoch and round predicts (Algorithm 1 returns both networks); VAL, if
+          given, only calibrates the final probabilities, which changes no predicted class
         """
         return cls(**{**paper_settings(cls), **settings})
 
