@@ -92,7 +92,7 @@ def test_what_is_no_model_is_said_to_be_none(kgnn, here, tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"nothing")
     done = kgnn("model", "show", tmp_path)
     assert done.code == 1
-    assert "is not a model, or damaged" in done.err
+    assert "is not a saved model, or damaged" in done.err
 
 
 def fitted(path, n_held=0):

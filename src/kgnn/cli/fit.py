@@ -41,7 +41,9 @@ def fit(
     data: Annotated[str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.")],
     labels: LabelsOption = None,
-    method: Annotated[str, typer.Option(help="A name from `kgnn methods`.")] = "kgnn",
+    method: Annotated[
+        str, typer.Option(help="A name from `kgnn methods`, or FILE.py:Class.")
+    ] = "kgnn",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
     ] = None,
@@ -63,7 +65,7 @@ def fit(
 ) -> None:
     """Learn from the graphs in DATA, some of which have a label, and save the model."""
     from kgnn.estimator.parameters import check, parse
-    from kgnn.estimator.registry import method_class
+    from kgnn.estimator.registry import method_class, name_of
 
     cls = method_class(method)
     chosen = {"random_state": seed, **parse(cls, settings or [])}
@@ -97,7 +99,7 @@ def fit(
             if report is not None:
                 bars.update(waiting, description="writing the report")
                 _write_report(report, model, graphs, use, seconds)
-    record = _record(method, model, file, seconds)
+    record = _record(name_of(cls), model, file, seconds)
     print_json(record) if as_json else _tell_result(record, model, report)
     if model.interrupted_:
         raise typer.Exit(_INTERRUPTED)
@@ -165,7 +167,7 @@ def _record(method: str, model: GraphClassifier, file: Path, seconds: float) -> 
     found = held_out_quality(model)
     return {
         "model": str(file.parent if file.name == "model.safetensors" else file),
-        "method": method.lower(),
+        "method": method,
         "fitted_on": model.fitted_on_,
         "held_out": None if found is None else found.short_record(),
         "seconds": seconds,

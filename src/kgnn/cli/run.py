@@ -19,7 +19,7 @@ _INTERRUPTED = 130
 
 
 def run(
-    method: Annotated[str, typer.Argument(help="A name from `kgnn methods`.")],
+    method: Annotated[str, typer.Argument(help="A name from `kgnn methods`, or FILE.py:Class.")],
     dataset: Annotated[str, typer.Argument(help="A name from `kgnn datasets`, or a path.")],
     labels: Annotated[float, typer.Option(help="Labeled graphs as a share of all.")] = 0.1,
     protocol: Annotated[str, typer.Option(help="fair (new split per seed) or paper.")] = "fair",
@@ -34,7 +34,7 @@ def run(
 ) -> None:
     """Evaluate METHOD on DATASET: fit on TRAIN, choose on VAL, score once on TEST."""
     from kgnn.estimator.parameters import parse
-    from kgnn.estimator.registry import method_class
+    from kgnn.estimator.registry import method_class, name_of
 
     cls = method_class(method)
     chosen = parse(cls, settings or [])
@@ -67,7 +67,7 @@ def run(
             except KeyboardInterrupt:
                 is_stopped = True
     if results:
-        evaluation = Evaluation(method.lower(), graphs.name, protocol, labels, tuple(results))
+        evaluation = Evaluation(name_of(cls), graphs.name, protocol, labels, tuple(results))
         _tell(_honest(evaluation.summary()), as_json)
     if is_stopped:
         kept = "the numbers are of these alone" if results else "there is nothing to show"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from kgnn.errors import KgnnError, UnknownNameError
+from kgnn.errors import KgnnError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -29,8 +33,8 @@ class Entry:
     reference : str
         Where it was published.
     revision : int
-        Raised when a change of the code changes what the method answers, so that recorded results
-        of before are not taken for those of now.
+        Raised when a change of the code changes the method's results, so that older records are
+        not mixed with newer ones.
     """
 
     name: str
@@ -41,169 +45,56 @@ class Entry:
     revision: int = 1
 
 
+def _entry(name: str, path: str, family: str, revision: int, reference: str, title: str) -> Entry:
+    return Entry(name, f"kgnn.methods.{path}", family, title, reference, revision)
+
+
+# fmt: off
 _ENTRIES = (
-    Entry(
-        "gk",
-        "kgnn.methods.gk:GK",
-        "kernel",
-        "Graphlet counts with a support vector machine",
-        "Shervashidze et al., AISTATS 2009",
-        revision=2,
-    ),
-    Entry(
-        "sp",
-        "kgnn.methods.sp:SP",
-        "kernel",
-        "Shortest paths between labeled nodes with a support vector machine",
-        "Borgwardt & Kriegel, ICDM 2005",
-        revision=2,
-    ),
-    Entry(
-        "wl",
-        "kgnn.methods.wl:WL",
-        "kernel",
-        "Weisfeiler-Lehman subtree features with a support vector machine",
-        "Shervashidze et al., JMLR 2011",
-        revision=2,
-    ),
-    Entry(
-        "dgk",
-        "kgnn.methods.dgk:DGK",
-        "kernel",
-        "Deep graph kernel: substructures match by their contexts",
-        "Yanardag & Vishwanathan, KDD 2015",
-        revision=3,
-    ),
-    Entry(
-        "sub2vec",
-        "kgnn.methods.sub2vec:Sub2Vec",
-        "embedding",
-        "Paragraph vectors of degrees along random walks",
-        "Adhikari et al., PAKDD 2018",
-        revision=2,
-    ),
-    Entry(
-        "graph2vec",
-        "kgnn.methods.graph2vec:Graph2Vec",
-        "embedding",
-        "Paragraph vectors of Weisfeiler-Lehman colors",
-        "Narayanan et al., 2017",
-        revision=2,
-    ),
-    Entry(
-        "entmin",
-        "kgnn.methods.entmin:EntMin",
-        "semi-supervised",
-        "Entropy minimization on unlabeled graphs",
-        "Grandvalet & Bengio, NeurIPS 2004",
-    ),
-    Entry(
-        "pi-model",
-        "kgnn.methods.pi_model:PiModel",
-        "semi-supervised",
-        "Two looks at a graph, with different noise, agree",
-        "Laine & Aila, ICLR 2017",
-    ),
-    Entry(
-        "mean-teacher",
-        "kgnn.methods.mean_teacher:MeanTeacher",
-        "semi-supervised",
-        "The network agrees with the average of its former selves",
-        "Tarvainen & Valpola, NeurIPS 2017",
-    ),
-    Entry(
-        "vat",
-        "kgnn.methods.vat:VAT",
-        "semi-supervised",
-        "Virtual adversarial training: the worst small change changes no class",
-        "Miyato et al., TPAMI 2019",
-    ),
-    Entry(
-        "infograph",
-        "kgnn.methods.infograph:InfoGraph",
-        "semi-supervised",
-        "A second encoder that knows which nodes are of which graph guides the first",
-        "Sun et al., ICLR 2020",
-        revision=2,
-    ),
-    Entry(
-        "asgn",
-        "kgnn.methods.asgn:ASGN",
-        "semi-supervised",
-        "A teacher of self-made tasks, and a student that starts from it",
-        "Hao et al., KDD 2020",
-        revision=2,
-    ),
-    Entry(
-        "graphcl",
-        "kgnn.methods.graphcl:GraphCL",
-        "semi-supervised",
-        "Views of one graph alike, of different graphs unlike; then fine-tuning",
-        "You et al., NeurIPS 2020",
-        revision=2,
-    ),
-    Entry(
-        "joao",
-        "kgnn.methods.joao:JOAO",
-        "semi-supervised",
-        "GraphCL whose views are chosen to be hard",
-        "You et al., ICML 2021",
-        revision=2,
-    ),
-    Entry(
-        "ldp",
-        "kgnn.methods.ldp:LDP",
-        "peer",
-        "Degree profiles with a random forest (not in the paper)",
-        "Cai & Wang, 2018",
-        revision=2,
-    ),
-    Entry(
-        "kgnn",
-        "kgnn.methods.kgnn:KGNN",
-        "kgnn",
-        "Graph neural network and kernel memory network that teach each other",
-        "Ju et al., WSDM 2022",
-        revision=3,
-    ),
-    Entry(
-        "gnn-sup",
-        "kgnn.methods.gnn_sup:GNNSup",
-        "ablation",
-        "The graph isomorphism network p on labeled graphs alone",
-        "Xu et al., ICLR 2019; Ju et al., WSDM 2022",
-    ),
-    Entry(
-        "memnn-sup",
-        "kgnn.methods.memnn_sup:MemNNSup",
-        "ablation",
-        "The kernel memory network q on labeled graphs alone",
-        "Ju et al., WSDM 2022",
-    ),
-    Entry(
-        "gnn-self",
-        "kgnn.methods.gnn_self:GNNSelf",
-        "ablation",
-        "The graph isomorphism network p, which teaches itself",
-        "Ju et al., WSDM 2022",
-    ),
-    Entry(
-        "ensemble-self",
-        "kgnn.methods.ensemble_self:EnsembleSelf",
-        "ablation",
-        "p and q as one model, which teaches itself",
-        "Ju et al., WSDM 2022",
-        revision=2,
-    ),
-    Entry(
-        "kgnn-sep",
-        "kgnn.methods.kgnn_sep:KGNNSep",
-        "ablation",
-        "KGNN without the check that p and q agree",
-        "Ju et al., WSDM 2022",
-        revision=3,
-    ),
+    _entry("gk", "gk:GK", "kernel", 2, "Shervashidze et al., AISTATS 2009",
+           "Graphlet counts with a support vector machine"),
+    _entry("sp", "sp:SP", "kernel", 2, "Borgwardt & Kriegel, ICDM 2005",
+           "Shortest paths between labeled nodes with a support vector machine"),
+    _entry("wl", "wl:WL", "kernel", 2, "Shervashidze et al., JMLR 2011",
+           "Weisfeiler-Lehman subtree features with a support vector machine"),
+    _entry("dgk", "dgk:DGK", "kernel", 3, "Yanardag & Vishwanathan, KDD 2015",
+           "Deep graph kernel: substructures match by their contexts"),
+    _entry("sub2vec", "sub2vec:Sub2Vec", "embedding", 2, "Adhikari et al., PAKDD 2018",
+           "Paragraph vectors of degrees along random walks"),
+    _entry("graph2vec", "graph2vec:Graph2Vec", "embedding", 2, "Narayanan et al., 2017",
+           "Paragraph vectors of Weisfeiler-Lehman colors"),
+    _entry("entmin", "entmin:EntMin", "semi-supervised", 1, "Grandvalet & Bengio, NeurIPS 2004",
+           "Entropy minimization on unlabeled graphs"),
+    _entry("pi-model", "pi_model:PiModel", "semi-supervised", 1, "Laine & Aila, ICLR 2017",
+           "Two predictions of a graph under different noise agree"),
+    _entry("mean-teacher", "mean_teacher:MeanTeacher", "semi-supervised", 1,
+           "Tarvainen & Valpola, NeurIPS 2017", "Predictions agree with those of averaged weights"),
+    _entry("vat", "vat:VAT", "semi-supervised", 1, "Miyato et al., TPAMI 2019",
+           "Virtual adversarial training: the worst small change keeps the class"),
+    _entry("infograph", "infograph:InfoGraph", "semi-supervised", 2, "Sun et al., ICLR 2020",
+           "A second encoder, which tells the nodes of graphs apart, guides the first"),
+    _entry("asgn", "asgn:ASGN", "semi-supervised", 2, "Hao et al., KDD 2020",
+           "A teacher with self-supervised tasks, and a student that starts from it"),
+    _entry("graphcl", "graphcl:GraphCL", "semi-supervised", 2, "You et al., NeurIPS 2020",
+           "Contrastive pre-training on views of graphs, then fine-tuning"),
+    _entry("joao", "joao:JOAO", "semi-supervised", 2, "You et al., ICML 2021",
+           "GraphCL that learns which views to use"),
+    _entry("ldp", "ldp:LDP", "peer", 2, "Cai & Wang, 2018",
+           "Degree profiles with a random forest (not in the paper)"),
+    _entry("kgnn", "kgnn:KGNN", "kgnn", 3, "Ju et al., WSDM 2022",
+           "A GNN and a kernel memory network that teach each other"),
+    _entry("gnn-sup", "gnn_sup:GNNSup", "ablation", 1, "Xu et al., ICLR 2019; Ju et al., WSDM 2022",
+           "The GNN on labeled graphs alone"),
+    _entry("memnn-sup", "memnn_sup:MemNNSup", "ablation", 1, "Ju et al., WSDM 2022",
+           "The memory network on labeled graphs alone"),
+    _entry("gnn-self", "gnn_self:GNNSelf", "ablation", 1, "Ju et al., WSDM 2022",
+           "The GNN, self-trained"),
+    _entry("ensemble-self", "ensemble_self:EnsembleSelf", "ablation", 2, "Ju et al., WSDM 2022",
+           "GNN and memory network as one model, self-trained"),
+    _entry("kgnn-sep", "kgnn_sep:KGNNSep", "ablation", 3, "Ju et al., WSDM 2022",
+           "KGNN without the check that both networks agree"),
 )
+# fmt: on
 # Other packages add methods with an entry point of this group: name = "module:Class".
 _GROUP = "kgnn.methods"
 
@@ -220,7 +111,9 @@ def entries() -> dict[str, Entry]:
 
 
 def method_class(name: str) -> type[GraphClassifier]:
-    """Return the class of a method."""
+    """Return the class of a method, by its name or as ``path/to/file.py:Class``."""
+    if ".py:" in name:
+        return _class_from_file(name)
     known = entries()
     if name.lower() not in known:
         raise UnknownNameError.of("method", name, known)
@@ -229,11 +122,60 @@ def method_class(name: str) -> type[GraphClassifier]:
     return cls
 
 
-def name_of(method: object) -> str:
-    """Return the name of a method in the list, or that of its class if it is not there."""
-    path = f"{type(method).__module__}:{type(method).__qualname__}"
+def _class_from_file(name: str) -> type[GraphClassifier]:
+    from kgnn.estimator.classifier import GraphClassifier
+
+    path, _, attribute = name.rpartition(":")
+    defined = vars(_module_from_file(Path(path)))
+    classes = {
+        key: value
+        for key, value in defined.items()
+        if isinstance(value, type) and issubclass(value, GraphClassifier)
+    }
+    if attribute in defined and attribute not in classes:
+        raise ParameterError(
+            f"{attribute} in {path} is not a method: it must be a class that inherits from "
+            "kgnn.estimator.classifier.GraphClassifier."
+        )
+    if attribute not in classes:
+        raise UnknownNameError.of(f"method in {path}", attribute, classes)
+    return classes[attribute]
+
+
+def _module_from_file(file: Path) -> ModuleType:
+    """Run a file as a module, once; pickling needs it to stay findable by its name."""
+    if not file.is_file():
+        raise ParameterError(f"There is no file {file}; give FILE.py:Class.")
+    loaded = sys.modules.get(file.stem)
+    if loaded is not None and getattr(loaded, "__file__", None) == str(file.resolve()):
+        return loaded
+    if loaded is not None:
+        raise ParameterError(
+            f"{file} cannot be loaded: there is another module named '{file.stem}'. Rename it."
+        )
+    spec = spec_from_file_location(file.stem, file.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[file.stem] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[file.stem]
+        raise ParameterError(f"{file} cannot be loaded: {type(error).__name__}: {error}") from error
+    return module
+
+
+def name_of(cls: type) -> str:
+    """Return the name of a method in the list, or that of its class if it is not there.
+
+    Examples
+    --------
+    >>> name_of(method_class("wl"))
+    'wl'
+    """
+    path = f"{cls.__module__}:{cls.__qualname__}"
     found = [entry.name for entry in entries().values() if entry.path == path]
-    return found[0] if found else type(method).__name__
+    return found[0] if found else cls.__name__
 
 
 def make(name: str, **settings: Any) -> GraphClassifier:

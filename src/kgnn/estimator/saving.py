@@ -62,7 +62,7 @@ def save_model(model: GraphClassifier, path: str | Path) -> Path:
     writer = Writer()
     try:
         header = {
-            "method": name_of(model),
+            "method": name_of(type(model)),
             "parameters": writer.write(model.get_params()),
             "fitted_on": model.fitted_on_,
             "model": writer.write(model.saved_state()),
@@ -241,9 +241,7 @@ def explaining_damage(file: Path, kind: str) -> Iterator[None]:
     except Exception as error:  # nobody can list what crafted content may raise
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
         reason = " ".join(reason.split())[:300] or type(error).__name__
-        raise ModelFileError(
-            f"{file} is not a saved {kind}, or damaged ({reason}); {_AGAIN[kind]}"
-        ) from error
+        raise ModelFileError(f"{file} is not a saved {kind}, or damaged ({reason})") from error
 
 
 def of_earlier_version(file: Path, kind: str, version: str) -> ModelFileError:

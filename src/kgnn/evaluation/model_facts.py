@@ -135,7 +135,7 @@ def facts_of(
     has_held = model.held_out_ is not None
     doubted = doubted_labels(model, graphs[held])
     return ModelFacts(
-        name_of(model),
+        name_of(type(model)),
         changed_parameters(model),
         describe(graphs),
         use.reason,
