@@ -142,7 +142,7 @@ def _judged(model: GraphClassifier, graphs: GraphDataset) -> Judged:
     can_promise = model.held_out_ is not None
     sets = [(error, model.sets_of(proba, error=error)) for error in ERRORS if can_promise]
     known = np.array(graphs.class_names)[graphs.targets[judged]]
-    classes = np.array(list(map(str, model.classes_.tolist())))
+    classes = np.array(model.class_names)
     is_right = classes[proba.argmax(axis=1)] == known
     return Judged(
         quality(known.tolist(), proba, classes.tolist(), sets),

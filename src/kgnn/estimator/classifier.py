@@ -25,16 +25,7 @@ from kgnn.estimator.explanation import (
     most_similar_labeled,
     plain_similarity,
 )
-from kgnn.estimator.labels import (
-    Labels,
-    given_labels,
-    other_form,
-    own_labels,
-    require_same_form,
-    require_some,
-    translated,
-    warn_of_names,
-)
+from kgnn.estimator.labels import encode_labels, other_form, require_same_form, warn_of_names
 from kgnn.estimator.novelty import Familiar, Novelty
 from kgnn.estimator.parameters import CountOrZero, check, parameters
 from kgnn.estimator.suggestion import Suggestion, next_to_label
@@ -134,24 +125,30 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """
         check(self)
         graphs = as_dataset(X)
-        labels = own_labels(graphs) if y is None else given_labels(graphs, y)
-        require_some(labels)
+        targets, classes = encode_labels(graphs, y)
+        if not classes:
+            raise GraphDataError(
+                f"none of the {len(graphs)} graphs has a label; give y with at least one label per "
+                "class, and -1 for graphs without"
+            )
         self._forget()
         try:
-            self._fit_labeled(graphs, labels, validation)
+            self._fit_labeled(graphs, targets, classes, validation)
         except BaseException:
             self._forget()  # half a model would answer, or fail in its depths
             raise
         return self
 
-    def _fit_labeled(self, graphs: GraphDataset, labels: Labels, validation: Any) -> None:
-        self.classes_ = np.unique(np.array([label for label in labels if label is not None]))
+    def _fit_labeled(
+        self, graphs: GraphDataset, targets: Ints, classes: list[Any], validation: Any
+    ) -> None:
+        self.classes_ = np.array(classes)
         self.target_names_ = graphs.class_names
-        warn_of_names(self.classes_.tolist())
+        warn_of_names(classes)
         task = Task(
             graphs=_hidden(graphs),
-            targets=self._encode(labels),
-            n_classes=len(self.classes_),
+            targets=targets,
+            n_classes=len(classes),
             validation=None if validation is None else self._validation(validation),
             seed=self.random_state,
         )
@@ -160,7 +157,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self._remember(task, graphs.name)
         if task.n_classes == 1:
             warnings.warn(
-                f"All labeled graphs are of one class, {self.classes_.tolist()[0]!r}, which is "
+                f"All labeled graphs are of one class, {classes[0]!r}, which is "
                 "then certain. If -1 is a class of yours, use other labels: -1 means unlabeled.",
                 KgnnWarning,
                 stacklevel=3,
@@ -194,6 +191,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             "validation": 0 if task.validation is None else len(task.validation[1]),
             "classes": self.classes_.tolist(),
         }
+
+    @property
+    def class_names(self) -> list[str]:
+        """The classes as text, for tables and files."""
+        check_is_fitted(self, "classes_")
+        return list(self.labeled_graphs_.class_names)
 
     def name_classes(self, names: Sequence[str]) -> Self:
         """Call the classes by name from now on, where `fit` was given positions in ``names``."""
@@ -325,15 +328,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classes_")
         graphs = as_dataset(X)
-        labels = self._labels_of(graphs, y)
-        known = np.flatnonzero([label is not None for label in labels])
+        codes, labels = self._encode(graphs, y)
+        known = np.flatnonzero(codes >= 0)
         if not len(known):
             raise GraphDataError(
                 f"a score needs labels, and none of the {len(graphs)} graphs has one"
             )
-        require_same_form(labels[known], self.classes_.tolist())
-        answers = self.predict(graphs[known]).tolist()
-        right = [a == b for a, b in zip(answers, labels[known], strict=True)]
+        require_same_form(codes, labels, len(self.classes_))
+        right = self.predict_proba(graphs[known]).argmax(axis=1) == codes[known]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(right, weights=weights))
 
@@ -349,29 +351,22 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """Return class probabilities of at least one graph."""
         raise NotImplementedError
 
-    def _labels_of(self, graphs: GraphDataset, y: Any) -> Labels:
-        """Return labels as given, or else the targets of the graphs, in the form of the classes."""
-        if y is not None:
-            return given_labels(graphs, y)
-        return translated(own_labels(graphs), self.classes_.tolist(), self.target_names_)
-
-    def _encode(self, labels: Labels) -> Ints:
-        """Turn labels into positions in ``classes_``; what is not there becomes −1."""
-        position = {label: code for code, label in enumerate(self.classes_.tolist())}
-        return np.array([position.get(label, UNLABELED) for label in labels], dtype=np.int64)
+    def _encode(self, graphs: GraphDataset, y: Any) -> tuple[Ints, list[Any]]:
+        """Encode labels in ``classes_``, followed by labels that are none of them."""
+        return encode_labels(graphs, y, self.classes_.tolist(), self.target_names_)
 
     def _validation(self, validation: Any) -> tuple[GraphDataset, Ints] | None:
         is_pair = isinstance(validation, tuple | list) and len(validation) == 2
         X, y = validation if is_pair and not is_graph(validation[0]) else (validation, None)
         graphs = as_dataset(X)
-        labels = self._labels_of(graphs, y)
-        known = [label for label in labels if label is not None]
-        if not known and y is None:
+        targets, labels = self._encode(graphs, y)
+        known = targets[targets >= 0]
+        if not len(known) and y is None:
             raise GraphDataError(
                 f"none of the {len(graphs)} validation graphs has a target; "
                 "give validation=(graphs, labels)"
             )
-        if not known:
+        if not len(known):
             warnings.warn(
                 f"None of the {len(graphs)} validation graphs has a label, so that nothing can be "
                 "chosen or calibrated on them.",
@@ -379,10 +374,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=4,
             )
             return None
-        targets = self._encode(labels)
-        usable = np.flatnonzero(targets >= 0)
+        n_classes = len(self.classes_)
+        usable = np.flatnonzero((targets >= 0) & (targets < n_classes))
         if len(usable) == 0:
-            raise other_form("validation label", known[0], self.classes_.tolist())
+            raise other_form("validation label", labels[known[0]], labels[:n_classes])
         return _hidden(graphs[usable]), targets[usable]
 
     def __sklearn_tags__(self) -> Any:

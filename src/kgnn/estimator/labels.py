@@ -1,4 +1,4 @@
-"""Labels of graphs in the form that a method needs: given by people, or the graphs' own targets."""
+"""From labels as people give them, or targets of graphs, to codes: positions in the classes."""
 
 from __future__ import annotations
 
@@ -8,72 +8,112 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError, excerpt
-from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.graphs.labels import by_position, class_name, known_or_none
 
-Labels = NDArray[np.object_]
 _MISSING = ("nan", "na", "n/a", "<na>", "nat", "null", "none")
 
 
-def given_labels(graphs: GraphDataset, y: Any) -> Labels:
-    """Return the label of each graph as a plain Python value, None where it is not known."""
-    labels = _as_array([known_or_none(label) for label in by_position(y, "y", ParameterError)])
-    if len(labels) != len(graphs):
-        raise ParameterError(f"y has {len(labels)} labels for {len(graphs)} graphs.")
-    _require_one_kind(labels)
-    return labels
-
-
-def own_labels(graphs: GraphDataset) -> Labels:
-    """Return the name of the class of each graph, None where it is not known."""
-    return _as_array([None if t < 0 else graphs.class_names[t] for t in graphs.targets.tolist()])
-
-
-def translated(labels: Labels, classes: Sequence[Any], names: Sequence[str]) -> Labels:
-    """Turn names of classes into the labels of a model that was not fitted on names.
+def encode_labels(
+    graphs: GraphDataset,
+    y: Any = None,
+    classes: Sequence[Any] | None = None,
+    names: Sequence[str] = (),
+) -> tuple[Ints, list[Any]]:
+    """Turn labels into codes, and return the classes that the codes are positions in.
 
     Parameters
     ----------
-    labels : array
-        Names, or None.
-    classes : sequence
-        Labels that the model was fitted on. Numbers may be positions in ``names``, or some of the
-        names themselves; what is neither stays as it is.
+    graphs : GraphDataset
+    y : array, optional
+        Label of each graph in any form; default: the targets of the graphs.
+    classes : sequence, optional
+        Of a fitted model; labels that are none of them are appended. Default: all labels, sorted.
     names : sequence of str
-        Of the classes of the dataset that the model was fitted on.
+        Classes of the dataset that the model was fitted on: its labels may be positions in it.
+
+    Returns
+    -------
+    codes : (n_graphs,) int64
+        −1 for an unknown label.
+    classes : list
 
     Examples
     --------
-    >>> translated(np.array(["tree", None, "cycle"], dtype=object), [0, 1], ["cycle", "tree"])
-    array([1, None, 0], dtype=object)
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> encode_labels(cycles_and_trees(3), ["b", None, "a"])
+    (array([ 1, -1,  0]), ['a', 'b'])
+    >>> encode_labels(cycles_and_trees(3), classes=[0, 1], names=["cycle", "tree"])
+    (array([0, 1, 0]), [0, 1])
     """
-    meant = {class_name(label): label for label in classes}
-    by_name = meant if set(meant) <= set(names) else {}
-    by_place = {names[int(c)]: c for c in classes} if _are_positions(classes, len(names)) else {}
-    if by_name and by_place and by_name != by_place:
-        raise ParameterError(
-            f"The classes {list(classes)} may be positions in {list(names)} or names among them; "
-            "give y, so that it is clear which labels are meant."
-        )
-    return _as_array([(by_name or by_place).get(label, label) for label in labels])
+    codes, labels = _own(graphs, classes, names) if y is None else _given(graphs, y)
+    used = [labels[code] for code in np.unique(codes[codes >= 0]).tolist()]
+    found = list(np.unique(np.array(used)).tolist() if classes is None else classes)
+    found += [label for label in used if label not in found]
+    position = {label: code for code, label in enumerate(found)}
+    table = np.array([position.get(label, -1) for label in labels] + [-1], dtype=np.int64)
+    return table[codes], found
+
+
+def _own(
+    graphs: GraphDataset, classes: Sequence[Any] | None, names: Sequence[str]
+) -> tuple[Ints, list[Any]]:
+    """Return the targets, and what their classes are called by a model."""
+    labels: list[Any] = list(graphs.class_names)
+    if classes is not None:
+        meant = {class_name(label): label for label in classes}
+        by_name = meant if set(meant) <= set(names) else {}
+        by_place = {}
+        if _are_positions(classes, len(names)):
+            by_place = {names[int(label)]: label for label in classes}
+        if by_name and by_place and by_name != by_place:
+            raise ParameterError(
+                f"The classes {list(classes)} may be positions in {list(names)} or names among "
+                "them; give y, so that it is clear which labels are meant."
+            )
+        labels = [(by_name or by_place).get(name, name) for name in labels]
+    return graphs.targets, labels
+
+
+def _given(graphs: GraphDataset, y: Any) -> tuple[Ints, list[Any]]:
+    values = [known_or_none(label) for label in by_position(y, "y", ParameterError)]
+    if len(values) != len(graphs):
+        raise ParameterError(f"y has {len(values)} labels for {len(graphs)} graphs.")
+    labels: dict[Any, int] = {}
+    first_row: dict[str, int] = {}
+    for row, label in enumerate(values):
+        if label is None:
+            continue
+        first_row.setdefault(kind(label), row)
+        if len(first_row) > 1:  # numpy would turn both into text that equals neither
+            rows = (next(iter(first_row.values())), row)
+            told = [f"y[{r}] is {kind(values[r])}, {excerpt(repr(values[r]))}" for r in rows]
+            raise ParameterError(
+                f"y mixes labels of two kinds: {told[0]}, but {told[1]}. Give all in one form, "
+                "such as str(label), and None where no label is known."
+            )
+        labels.setdefault(label, len(labels))
+    return np.array([-1 if v is None else labels[v] for v in values], dtype=np.int64), list(labels)
 
 
 def kind(label: Any) -> str:
-    """Say what a label is; labels of different kinds are never equal."""
-    return (
-        "text"
-        if isinstance(label, str)
-        else "a number"
-        if isinstance(label, Number)
-        else f"a {type(label).__name__}"
+    """Name the kind of a label; labels of different kinds are never equal."""
+    if isinstance(label, str):
+        return "text"
+    return "a number" if isinstance(label, Number) else f"a {type(label).__name__}"
+
+
+def _are_positions(classes: Sequence[Any], n_names: int) -> bool:
+    return all(
+        isinstance(c, int | float) and not isinstance(c, bool) and c in range(n_names)
+        for c in classes
     )
 
 
 def warn_of_names(classes: Sequence[Any]) -> None:
-    """Warn of a class whose name says that a label is missing; numpy and files make text of it."""
+    """Warn of a class whose name means that a label is missing: numpy and files turn it to text."""
     odd = [name for name in map(str, classes) if name.strip().lower() in _MISSING]
     if odd:
         warnings.warn(
@@ -84,23 +124,16 @@ def warn_of_names(classes: Sequence[Any]) -> None:
         )
 
 
-def require_some(labels: Labels) -> None:
-    """Refuse graphs of which none is labeled."""
-    if all(label is None for label in labels):
-        raise GraphDataError(
-            f"none of the {len(labels)} graphs has a label; give y with at least one label per "
-            "class, and -1 for graphs without"
-        )
-
-
-def require_same_form(labels: Labels, classes: Sequence[Any]) -> None:
-    """Refuse labels if none can be a class, and warn if none is one."""
-    if any(label in classes for label in labels):
+def require_same_form(codes: Ints, labels: Sequence[Any], n_classes: int) -> None:
+    """Raise an error if no label can be one of the first ``n_classes``; warn if none is."""
+    known = codes[codes >= 0]
+    if (known < n_classes).any():
         return
-    if kind(labels[0]) != kind(classes[0]):
-        raise other_form("label", labels[0], classes)
+    first, classes = labels[known[0]], list(labels[:n_classes])
+    if kind(first) != kind(classes[0]):
+        raise other_form("label", first, classes)
     warnings.warn(
-        f"No label is a class of the training graphs: {labels[0]!r} is not among {list(classes)}.",
+        f"No label is a class of the training graphs: {first!r} is not among {classes}.",
         KgnnWarning,
         stacklevel=3,
     )
@@ -113,32 +146,3 @@ def other_form(what: str, first: Any, classes: Sequence[Any]) -> GraphDataError:
         f"{list(classes)}; give the labels of both in the same form, and "
         "some training graph a label that the others have, too"
     )
-
-
-def _require_one_kind(labels: Labels) -> None:
-    """Refuse text among numbers, of which numpy would make text that is found nowhere."""
-    first: int | None = None
-    for row, label in enumerate(labels):
-        if label is None:
-            continue
-        first = row if first is None else first
-        if kind(label) != kind(labels[first]):
-            raise ParameterError(
-                f"y mixes labels of two kinds: y[{first}] is {kind(labels[first])}, "
-                f"{excerpt(repr(labels[first]))}, but y[{row}] is {kind(label)}, "
-                f"{excerpt(repr(label))}. Give all in one form, such as str(label), and None where "
-                "no label is known."
-            )
-
-
-def _are_positions(classes: Sequence[Any], n_names: int) -> bool:
-    return all(
-        isinstance(c, int | float) and not isinstance(c, bool) and c in range(n_names)
-        for c in classes
-    )
-
-
-def _as_array(values: list[Any]) -> Labels:
-    labels = np.empty(len(values), dtype=object)
-    labels[:] = values
-    return labels

@@ -87,7 +87,7 @@ def answers(
     asked = model.predict_proba_all(graphs)
     proba = asked[PREDICTION]
     networks = {who: each for who, each in asked.items() if who not in (PREDICTION, COMBINED)}
-    classes = [str(each) for each in model.classes_.tolist()]
+    classes = model.class_names
     best = proba.argmax(axis=1).tolist()
     sets = None if error is None else model.sets_of(proba, error=error)
     named = {who: each.argmax(axis=1).tolist() for who, each in networks.items()}
@@ -106,7 +106,7 @@ def answers(
 
 def columns(model: GraphClassifier, *, has_sets: bool = False) -> list[str]:
     """Return the columns that `Answer.cells` fills for a model."""
-    classes = [f"proba_{each}" for each in map(str, model.classes_.tolist())]
+    classes = [f"proba_{name}" for name in model.class_names]
     networks = [*network_names(model), "agree"] if network_names(model) else []
     sets = ["label_set"] if has_sets else []
     return ["id", "label", "confidence", *classes, *networks, "novelty", "novelty_reason", *sets]

@@ -181,7 +181,7 @@ def held_out_quality(model: GraphClassifier) -> Quality | None:
     held = model.held_out_
     if held is None or not len(held.targets):
         return None
-    classes = [str(each) for each in model.classes_.tolist()]
+    classes = model.class_names
     return quality([classes[target] for target in held.targets], held.proba, classes)
 
 
@@ -250,7 +250,7 @@ def _suspicious_graphs(
     if model.held_out_ is None:
         return []
     told = "both networks say" if _asks_networks(model) else "the model says"
-    classes = [str(name) for name in model.classes_.tolist()]
+    classes = model.class_names
     proba = model.held_out_.proba
     return [_shown(graphs, int(rows[each.row]), classes, proba[each.row], told) for each in found]
 
@@ -267,7 +267,7 @@ def uncertain_graphs(model: GraphClassifier, graphs: GraphDataset) -> list[Shown
     top = np.sort(proba, axis=1)[:, ::-1]
     order = np.argsort(top[:, 0] - top[:, 1], kind="stable")[:_SHOWN]
     order = order[top[order, 0] < _CERTAIN]
-    classes = [str(name) for name in model.classes_.tolist()]
+    classes = model.class_names
     return [_shown(graphs, int(rows[i]), classes, proba[i], "most likely") for i in order]
 
 
