@@ -7,10 +7,12 @@ from sklearn.svm import SVC
 
 from kgnn import kernels
 from kgnn.errors import ParameterError
+from kgnn.estimator.saving import ModelFileError, open_model
 from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.graph import GraphDataset
 from kgnn.kernels import make_kernel
 from kgnn.kernels.base import gram
+from kgnn.methods.kgnn import KGNN
 
 
 class RandomWalk(TransformerMixin, BaseEstimator):
@@ -54,3 +56,14 @@ def test_one_line_of_the_table_gives_it_a_name(monkeypatch):
     assert made.length == 3
     with pytest.raises(ParameterError, match="hops"):
         make_kernel("random-walk(hops=3)")
+
+
+def test_the_memory_compares_by_it_and_the_model_can_be_saved(tmp_path):
+    graphs = cycles_and_trees(60)
+    model = KGNN(kernel=RandomWalk(length=3), epochs=10, rounds=0).fit(graphs[:40])
+    assert model.set_params(predict_with="memory").score(graphs[40:]) >= 0.9
+    model.save(tmp_path)
+    opened = open_model(tmp_path, classes=(RandomWalk,))
+    np.testing.assert_array_equal(opened.predict_proba(graphs), model.predict_proba(graphs))
+    with pytest.raises(ModelFileError, match="RandomWalk"):
+        open_model(tmp_path)  # nothing vouches for the class

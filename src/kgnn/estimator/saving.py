@@ -63,7 +63,7 @@ def save_model(model: GraphClassifier, path: str | Path) -> Path:
     try:
         header = {
             "method": name_of(type(model)),
-            "parameters": writer.write(model.get_params()),
+            "parameters": writer.write(model.get_params(deep=False)),
             "fitted_on": model.fitted_on_,
             "model": writer.write(model.saved_state()),
             "probe": writer.write(model.predict_proba(model.labeled_graphs_[:_PROBED])),
