@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
 
 import kgnn
 from kgnn.errors import KgnnError
@@ -304,6 +306,34 @@ def test_a_method_that_is_not_in_the_list_needs_its_class(tmp_path):
     opened = open_model(file, classes=(Homemade,))
     assert type(opened) is Homemade
     assert (opened.predict_proba(GRAPHS) == model.predict_proba(GRAPHS)).all()
+
+
+class Walks(TransformerMixin, BaseEstimator):
+    """A kernel of the user's: numbers of nodes and of arcs, scaled."""
+
+    def __init__(self, power=1):
+        self.power = power
+
+    def fit(self, graphs, y=None):
+        self.scale_ = np.array([graphs.n_nodes, graphs.n_arcs]) / len(graphs)
+        return self
+
+    def transform(self, graphs):
+        arcs = np.array([len(graph.arcs) for graph in graphs])
+        return sparse.csr_array(
+            (np.stack([graphs.graph_sizes, arcs], 1) / self.scale_) ** self.power
+        )
+
+
+def test_a_kernel_of_the_users_needs_its_class(tmp_path):
+    model = KGNN(kernel=Walks(2), epochs=2, rounds=1).fit(GRAPHS[:30])
+    file = model.save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match=r"open_model\('.*', classes=\(Walks,\)\)"):
+        open_model(file)
+    opened = open_model(file, classes=(Walks,))
+    assert opened.kernel.power == 2
+    assert (opened.predict_proba(GRAPHS) == model.predict_proba(GRAPHS)).all()
+    assert describe_model(file)["method"] == "kgnn"
 
 
 def test_a_model_with_something_strange_in_it_is_not_saved(tmp_path):

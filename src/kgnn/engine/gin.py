@@ -158,19 +158,6 @@ class PygLayer(nn.Module):
         """Map node vectors ``(n_nodes, n_in)`` to ``(n_nodes, width)``."""
         return batch_norm(self.norm, torch.relu(self.convolution(x, batch.edge_index)))
 
-    def saved_state(self) -> dict[str, Any]:
-        """Return how to make the layer anew, and its weights; PyG's classes are not saved."""
-        made = {"encoder": self.encoder, "n_in": self.n_in, "width": self.width}
-        return {**made, "weights": dict(self.state_dict())}
-
-    @classmethod
-    def from_saved(cls, state: dict[str, Any]) -> PygLayer:
-        """Make a layer of what `saved_state` returned."""
-        with torch.device("meta"):  # takes no memory, however large it says it is
-            layer = cls(state["encoder"], state["n_in"], state["width"])
-        layer.load_state_dict(state["weights"], assign=True)  # which have to fit
-        return layer
-
 
 def _convolution(encoder: Encoder, n_in: int, width: int) -> Any:
     try:

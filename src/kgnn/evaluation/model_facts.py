@@ -162,8 +162,12 @@ def changed_parameters(model: GraphClassifier) -> dict[str, Any]:
     >>> changed_parameters(WL(committee=1))
     {'committee': 1}
     """
-    usual = type(model)().get_params()
-    return {key: value for key, value in model.get_params().items() if usual[key] != value}
+    usual, own = type(model)().get_params(deep=False), model.get_params(deep=False)
+    return {
+        key: value if isinstance(value, bool | int | float | str | tuple | None) else repr(value)
+        for key, value in own.items()
+        if usual[key] != value
+    }
 
 
 def held_out_quality(model: GraphClassifier) -> Quality | None:
