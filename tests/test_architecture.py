@@ -78,6 +78,7 @@ def test_any_other_name_is_refused(package):
         ("import kgnn", ("numpy", "scipy", "sklearn", "torch")),
         ("import kgnn; kgnn.KgnnError", ("numpy", "scipy", "sklearn", "torch")),
         ("import kgnn; kgnn.WeisfeilerLehman; kgnn.load; kgnn.WL", ("torch",)),
+        ("import kgnn.cli.main", ("numpy", "scipy", "sklearn", "torch")),
         ("from kgnn.cli.main import app; app(['--help'], standalone_mode=False)", ("torch",)),
         ("from kgnn.cli.main import app; app(['methods'], standalone_mode=False)", ("torch",)),
         ("import kgnn.testing", ("torch",)),

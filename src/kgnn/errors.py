@@ -15,7 +15,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 
 class KgnnError(Exception):
@@ -78,3 +79,38 @@ def excerpt(value: object, length: int = 80) -> str:
     """
     text = str(value)
     return text if len(text) <= length else f"{text[:length]}…"
+
+
+# Readers call this with what is wrong with a graph, and go on with the next one if it returns.
+ErrorHandler = Callable[[GraphDataError], None]
+_MAX_REASONS = 5
+
+
+def raise_error(error: GraphDataError) -> None:
+    """Stop reading at the first graph that cannot be read."""
+    raise error
+
+
+@dataclass
+class Skipped:
+    """An error handler that skips graphs: how many, and why the first ones.
+
+    Examples
+    --------
+    >>> skipped = Skipped()
+    >>> skipped(GraphDataError("graphs.jsonl, line 3: not valid JSON"))
+    >>> skipped
+    Skipped(n=1, reasons=['graphs.jsonl, line 3: not valid JSON'])
+    """
+
+    n: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+    def __call__(self, error: GraphDataError) -> None:
+        """Skip one graph."""
+        self.add(Skipped(1, [str(error)]))
+
+    def add(self, other: Skipped) -> None:
+        """Add what another handler has skipped."""
+        self.n += other.n
+        self.reasons = [*self.reasons, *other.reasons][:_MAX_REASONS]

@@ -153,7 +153,7 @@ def test_many_bad_lines_take_no_memory(here):
     path.write_text(f"{RING}\n" + "{\n" * 300_000)
     code = (
         "import resource, sys\n"
-        "from kgnn.graphs.collector import Skipped\n"
+        "from kgnn.errors import Skipped\n"
         "from kgnn.graphs.loading import stream\n"
         "first = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "skipped = Skipped()\n"

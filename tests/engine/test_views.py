@@ -205,25 +205,6 @@ def test_one_node_is_always_kept():
         assert change(planted_motifs(5), 1.0, rng()).graphs.graph_sizes.tolist() == [1] * 5
 
 
-@relaxed
-@given(graphs=datasets(), data=st.data())
-def test_kept_nodes_induce_the_subgraph_that_networkx_says(graphs, data):
-    kept = np.array([data.draw(st.booleans()) for _ in range(graphs.n_nodes)], dtype=np.bool_)
-    ours = graphs.with_nodes(kept)
-    require_valid(ours)
-    for one, whole, mask in zip(
-        ours, graphs, np.split(kept, graphs.node_offsets[1:-1]), strict=True
-    ):
-        theirs = nx.Graph(whole.edges.tolist()).subgraph(np.flatnonzero(mask).tolist())
-        nodes = np.flatnonzero(mask).tolist()
-        mapped = {tuple(sorted((nodes[u], nodes[v]))) for u, v in one.edges.tolist()}
-        assert mapped == {tuple(sorted(e)) for e in theirs.edges}
-        if whole.edge_weights is not None:
-            weights = dict(zip(edges_of(whole), whole.edge_weights, strict=True))
-            ours_weights = zip(one.edges.tolist(), one.edge_weights, strict=True)
-            assert all(weights[nodes[u], nodes[v]] == w for (u, v), w in ours_weights)
-
-
 def test_all_sets_of_nodes_are_dropped_equally_often():
     view = drop_nodes(copies(numbered(PATH), 6000), 0.5, rng(1)).graphs
     pairs = dict.fromkeys(combinations(range(4), 2), 1 / 6)

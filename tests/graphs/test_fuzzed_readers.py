@@ -19,8 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgnn.errors import KgnnError
-from kgnn.graphs.collector import Skipped, named
+from kgnn.errors import KgnnError, Skipped
+from kgnn.graphs.collector import named
 from kgnn.graphs.datasets import cache
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.graphs.graph import GraphDataset

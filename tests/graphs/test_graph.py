@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +15,9 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test
 from kgnn.errors import GraphDataError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.graph import Graph, GraphDataset, offsets_of, ranges
+from kgnn.graphs.interop import to_networkx
 from kgnn.graphs.packing import pack
+from kgnn.graphs.soundness import require_sound
 from tests.graphs.strategies import datasets
 
 
@@ -244,3 +247,25 @@ def test_ranges_skips_empty_ones():
 
 def test_offsets_of_nothing_are_one_zero():
     assert offsets_of(np.array([], dtype=int)).tolist() == [0]
+
+
+@given(graphs=datasets(), data=st.data())
+def test_kept_nodes_induce_the_subgraphs_of_networkx(graphs, data):
+    kept = np.array([data.draw(st.booleans()) for _ in range(graphs.n_nodes)], dtype=np.bool_)
+    parts = graphs.with_nodes(kept)
+    require_sound(parts)
+    masks = np.split(kept, graphs.node_offsets[1:-1])
+    for ours, whole, mask in zip(to_networkx(parts), to_networkx(graphs), masks, strict=True):
+        induced = whole.subgraph(np.flatnonzero(mask).tolist())
+        theirs = nx.convert_node_labels_to_integers(induced, ordering="sorted")
+        assert dict(ours.nodes(data=True)) == dict(theirs.nodes(data=True))
+        edges = [{frozenset(e[:2]): e[2] for e in g.edges(data=True)} for g in (ours, theirs)]
+        assert edges[0] == edges[1]
+        assert ours.graph == theirs.graph
+
+
+@given(datasets())
+def test_every_arc_has_a_source_and_a_neighbor(graphs):
+    arcs = np.column_stack([graphs.arc_sources, graphs.neighbors])
+    own = [graph.arcs + graph.nodes.start for graph in graphs]
+    assert arcs.tolist() == np.concatenate(own).tolist()

@@ -14,6 +14,7 @@ from torch_geometric.data import Batch, Data
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.interop import as_dataset, from_networkx, from_pyg, to_networkx, to_pyg
+from kgnn.graphs.packing import pack
 from kgnn.graphs.readers.smiles import from_smiles
 from tests.graphs.strategies import datasets
 
@@ -22,6 +23,12 @@ class TestNetworkx:
     @given(datasets())
     def test_a_dataset_survives_the_way_out_and_back(self, dataset):
         assert from_networkx(to_networkx(dataset)).fingerprint == dataset.fingerprint
+
+    def test_data_go_out_as_plain_values(self):
+        dataset = pack("x", [2], [0], [1], node_attributes=[[1.5], [2]], edge_weights=[0.5])
+        graph = to_networkx(dataset)[0]
+        values = [graph.nodes[0]["attributes"], graph.edges[0, 1]["weight"]]
+        assert (values, [type(value) for value in values]) == ([[1.5], 0.5], [list, float])
 
     def test_nodes_of_any_name_are_numbered_in_their_order(self):
         graph = nx.Graph([("b", "a"), ("a", "c")])

@@ -10,9 +10,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from kgnn.errors import DatasetUnavailableError, GraphDataError, UnknownNameError
+from kgnn.errors import DatasetUnavailableError, GraphDataError, Skipped, UnknownNameError
 from kgnn.graphs import collector
-from kgnn.graphs.collector import Skipped, named
+from kgnn.graphs.collector import named
 from kgnn.graphs.datasets import sources
 from kgnn.graphs.datasets.catalog import ENTRIES
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs

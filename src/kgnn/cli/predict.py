@@ -16,8 +16,7 @@ import typer
 from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable
 from kgnn.cli.show import err, progress_bars
 from kgnn.cli.tables import csv_line, json_line, writing
-from kgnn.errors import GraphDataError, ParameterError
-from kgnn.graphs.collector import Skipped
+from kgnn.errors import GraphDataError, ParameterError, Skipped
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier

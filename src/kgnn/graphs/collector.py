@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgnn.errors import GraphDataError, excerpt
+from kgnn.errors import ErrorHandler, GraphDataError, excerpt
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
 from kgnn.graphs.labels import is_unknown
 from kgnn.graphs.packing import MAX_NODES, finite, pack
@@ -20,43 +20,10 @@ GRAPHS_AT_ONCE = 1024
 # Nodes and edges of a run; a single graph may have more.
 SIZE_AT_ONCE = 1 << 18
 
-# A reader calls this with what is wrong with a graph, and goes on with the next if it returns.
-ErrorHandler = Callable[[GraphDataError], None]
 # Place of a graph and the arguments of `GraphCollector.add`.
 Found = Iterator[tuple[str, dict[str, Any]]]
 
-_MAX_REASONS = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def raise_error(error: GraphDataError) -> None:
-    """Stop reading at the first graph that cannot be read."""
-    raise error
-
-
-@dataclass
-class Skipped:
-    """An error handler that skips graphs: how many, and why the first ones.
-
-    Examples
-    --------
-    >>> skipped = Skipped()
-    >>> skipped(GraphDataError("graphs.jsonl, line 3: not valid JSON"))
-    >>> skipped
-    Skipped(n=1, reasons=['graphs.jsonl, line 3: not valid JSON'])
-    """
-
-    n: int = 0
-    reasons: list[str] = field(default_factory=list)
-
-    def __call__(self, error: GraphDataError) -> None:
-        """Skip one graph."""
-        self.add(Skipped(1, [str(error)]))
-
-    def add(self, other: Skipped) -> None:
-        """Add what another handler has skipped."""
-        self.n += other.n
-        self.reasons = [*self.reasons, *other.reasons][:_MAX_REASONS]
 
 
 class GraphCollector:

@@ -8,8 +8,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError, excerpt
-from kgnn.graphs.collector import ErrorHandler, GraphCollector, raise_error, require_graphs
+from kgnn.errors import (
+    ErrorHandler,
+    GraphDataError,
+    KgnnWarning,
+    MissingExtraError,
+    excerpt,
+    raise_error,
+)
+from kgnn.graphs.collector import GraphCollector, require_graphs
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.labels import by_position, require_length, targets_by_position
 from kgnn.graphs.packing import concatenate
@@ -248,14 +255,20 @@ def _to_networkx(graph: Graph) -> nx.Graph:
     result.add_nodes_from(range(graph.n_nodes))
     edges = graph.edges.tolist()
     result.add_edges_from(edges)
-    for key, values in (("label", graph.node_labels), ("attributes", graph.node_attributes)):
-        for node, value in enumerate([] if values is None else list(values)):
-            result.nodes[node][key] = value
-    for key, values in (("label", graph.edge_labels), ("weight", graph.edge_weights)):
-        for edge, value in zip(edges, [] if values is None else list(values), strict=False):
-            result.edges[edge][key] = value
+    nodes = [result.nodes[node] for node in range(graph.n_nodes)]
+    _set_data(nodes, "label", graph.node_labels)
+    _set_data(nodes, "attributes", graph.node_attributes)
+    _set_data([result.edges[edge] for edge in edges], "label", graph.edge_labels)
+    _set_data([result.edges[edge] for edge in edges], "weight", graph.edge_weights)
     if graph.target is not None:
         result.graph["target"] = graph.target
     if graph.dataset.graph_names is not None:
         result.graph["name"] = graph.name
     return result
+
+
+def _set_data(records: list[dict[str, Any]], key: str, values: Any) -> None:
+    if values is not None:
+        listed = values if isinstance(values, list) else values.tolist()
+        for record, value in zip(records, listed, strict=True):
+            record[key] = value

@@ -8,9 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kgnn.errors import DatasetUnavailableError, GraphDataError, UnknownNameError
+from kgnn.errors import (
+    DatasetUnavailableError,
+    ErrorHandler,
+    GraphDataError,
+    UnknownNameError,
+    raise_error,
+)
 from kgnn.graphs import collector
-from kgnn.graphs.collector import ErrorHandler, named, raise_error
+from kgnn.graphs.collector import named
 from kgnn.graphs.datasets import catalog, python_functions, sources, toy
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.readers import jsonl, network_files, smiles, tu
@@ -110,7 +116,7 @@ def stream(
         cannot tell; see `kgnn.graphs.readers.network_files.read`.
     on_error : callable
         Called with the error of each graph that cannot be read, such as a
-        `kgnn.graphs.collector.Skipped`; default: raise it. Errors about a whole file, or about a
+        `kgnn.errors.Skipped`; default: raise it. Errors about a whole file, or about a
         source that is loaded whole, are always raised.
     **options
         Passed to the reader.

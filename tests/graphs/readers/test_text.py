@@ -2,8 +2,7 @@
 
 import pytest
 
-from kgnn.errors import GraphDataError
-from kgnn.graphs.collector import Skipped
+from kgnn.errors import GraphDataError, Skipped
 from kgnn.graphs.readers.text import csv_rows, find_column
 
 

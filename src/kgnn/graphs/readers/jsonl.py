@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kgnn.errors import GraphDataError, excerpt
-from kgnn.graphs.collector import ErrorHandler, Found, collect, collect_runs, raise_error
+from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
+from kgnn.graphs.collector import Found, collect, collect_runs
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.readers.archive import MAX_BYTES
 from kgnn.graphs.readers.text import numbered_lines, stem, writing_lines

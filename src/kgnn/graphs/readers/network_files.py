@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from kgnn.errors import DatasetUnavailableError, GraphDataError, excerpt
-from kgnn.graphs.collector import ErrorHandler, raise_error
+from kgnn.errors import DatasetUnavailableError, ErrorHandler, GraphDataError, excerpt, raise_error
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.interop import networkx, pack_networkx
 from kgnn.graphs.labels import class_name

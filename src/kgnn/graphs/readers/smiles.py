@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from kgnn.errors import GraphDataError, MissingExtraError, excerpt
-from kgnn.graphs.collector import ErrorHandler, Found, collect, collect_runs, raise_error
+from kgnn.errors import ErrorHandler, GraphDataError, MissingExtraError, excerpt, raise_error
+from kgnn.graphs.collector import Found, collect, collect_runs
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.labels import require_length, targets_by_position
 from kgnn.graphs.readers.archive import MAX_BYTES

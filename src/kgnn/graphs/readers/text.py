@@ -12,9 +12,15 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from kgnn.errors import ArchiveError, DatasetUnavailableError, GraphDataError, excerpt
+from kgnn.errors import (
+    ArchiveError,
+    DatasetUnavailableError,
+    ErrorHandler,
+    GraphDataError,
+    excerpt,
+    raise_error,
+)
 from kgnn.files import replacing
-from kgnn.graphs.collector import ErrorHandler, raise_error
 from kgnn.graphs.readers.archive import MAX_BYTES, MAX_LINE_BYTES
 
 _SEPARATORS = ",;\t"
