@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kgnn.benchmark.cell_run import run_cell
-from kgnn.benchmark.engines import Processes, ThisProcess
-from kgnn.benchmark.ray_engine import ClusterError, RayCluster
+from kgnn.benchmark.engines import ClusterError, Processes, RayCluster, ThisProcess
 from kgnn.benchmark.running import run_missing
 from kgnn.benchmark.store import Store
 from kgnn.errors import MissingExtraError

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from kgnn.benchmark.grid import FOLDERS, Grid, GridError, grid_names
-from kgnn.benchmark.grid_keys import MOST_LABELS
+from kgnn.benchmark.grid import FOLDERS, MOST_LABELS, Grid, GridError, grid_names
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
+from kgnn.estimator.registry import make
 from kgnn.evaluation.splits import make_split
 from kgnn.graphs.loading import load
 from kgnn.methods.kgnn import KGNN
@@ -55,9 +55,9 @@ def test_a_grid_is_the_product_of_what_it_lists():
         ({"splits": 0}, GridError, "'splits' must be a number from 1, got 0"),
         ({"splits-of": {"MUTAGG": 3}}, UnknownNameError, "'MUTAGG'. Did you mean MUTAG"),
         ({"splits-of": {"MUTAG": 0}}, GridError, "'splits-of' must be a table of numbers from 1"),
-        ({"cases": 2}, GridError, "'cases' compare two networks, and the method 'wl' has not both"),
-        ({"methods": ["kgnn", "gnn-self"], "cases": 2}, GridError, "'gnn-self' has not both"),
-        ({"methods": ["memnn-sup"], "cases": 2}, GridError, "'memnn-sup' has not both"),
+        ({"cases": 2}, GridError, "and 'wl' does not have both"),
+        ({"methods": ["kgnn", "gnn-self"], "cases": 2}, GridError, "'gnn-self' does not have both"),
+        ({"methods": ["memnn-sup"], "cases": 2}, GridError, "'memnn-sup' does not have both"),
         ({"protocol": "mine"}, ParameterError, "must be one of .*got 'mine'"),
         ({"sweep": {"depth": [1]}}, UnknownNameError, "There is no parameter of WL 'depth'"),
         ({"sweep": {"epochs": 3}}, GridError, "'sweep' must be a table of lists"),
@@ -247,3 +247,23 @@ def test_a_damaged_file_is_refused_by_name_or_can_run(tmp_path, content):
         assert str(path) in told
     else:
         assert next(grid.cells({name: name for name in grid.datasets}), None)
+
+
+def test_a_preset_is_the_methods_own_and_is_written_out_in_the_cell():
+    variants = [{"preset": "paper"}, {"preset": "paper", "width": 64}]
+    found = cells(methods=["kgnn"], datasets=["MUTAG"], splits=1, variants=variants)
+    plain, wide = (_as_given(cell.parameters) for cell in found)
+    assert "preset" not in plain
+    assert make("kgnn", **plain).get_params() == KGNN.paper().get_params()
+    assert make("kgnn", **wide).get_params() == KGNN.paper(width=64).get_params()
+
+
+def test_a_preset_that_a_method_does_not_have_is_refused():
+    with pytest.raises(ParameterError, match="WL has no preset 'paper'"):
+        cells(methods=["wl"], variants=[{"preset": "paper"}])
+    with pytest.raises(UnknownNameError, match="preset"):
+        cells(methods=["kgnn"], variants=[{"preset": "papr"}])
+
+
+def _as_given(parameters):
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in parameters.items()}

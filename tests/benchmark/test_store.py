@@ -7,8 +7,7 @@ from threading import Thread
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from kgnn.benchmark.cell import Cell
-from kgnn.benchmark.record import OtherFormatError, Record
+from kgnn.benchmark.record import Cell, OtherFormatError, Record
 from kgnn.benchmark.store import Store
 from kgnn.errors import KgnnError, KgnnWarning
 from tests.graphs.mutations import mutated

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgnn.estimator.saving import open_model
-from kgnn.evaluation.twins import has_twin
+from kgnn.evaluation.protocol import has_twin
 from kgnn.graphs.collector import named
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.readers import jsonl

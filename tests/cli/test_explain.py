@@ -3,8 +3,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from kgnn.cli.finding import find_graph
 from kgnn.cli.main import app
+from kgnn.cli.own_graphs import find_graph
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
 from kgnn.estimator.explanation import Explanation
 from kgnn.graphs.datasets.toy import planted_motifs

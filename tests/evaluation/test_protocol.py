@@ -1,14 +1,26 @@
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pytest
 
+from kgnn.errors import ParameterError
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import fields_of, parameters
 from kgnn.estimator.registry import entries, make, method_class
-from kgnn.evaluation.protocol import Evaluation, evaluate_split, evaluate_splits
+from kgnn.evaluation.protocol import (
+    Evaluation,
+    evaluate_split,
+    evaluate_splits,
+    find_cases,
+    has_twin,
+    twin_colors,
+)
 from kgnn.evaluation.splits import make_split
-from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
+from kgnn.graphs.interop import as_dataset
+from kgnn.methods.gnn_sup import GNNSup
+from kgnn.methods.kgnn import KGNN
 
 FAST = {
     "iterations": 1,
@@ -165,3 +177,78 @@ def test_a_method_that_is_always_sure_learns_on_val_how_often_it_is_wrong():
     assert result.brier < 1.2 * wrong  # twice as much, were it as sure as it says
     on_val = result.validation_accuracy / 100
     assert result.calibration_error == pytest.approx(abs(1 - wrong - on_val), abs=0.05)
+
+
+def renumbered(graph, rng):
+    order = rng.permutation(len(graph)).tolist()
+    return nx.relabel_nodes(graph, dict(zip(graph, order, strict=True)))
+
+
+def test_isomorphic_graphs_are_alike_and_no_others_of_a_random_sample():
+    rng = np.random.default_rng(0)
+    originals = [nx.gnp_random_graph(9, 0.35, seed=seed) for seed in range(40)]
+    copies = [renumbered(graph, rng) for graph in originals]
+    numbers = twin_colors(as_dataset(originals + copies))
+    for i, one in enumerate(originals):
+        for j, other in enumerate(originals):
+            assert (numbers[i] == numbers[40 + j]) == nx.is_isomorphic(one, other)
+
+
+def test_labels_and_sizes_make_a_difference():
+    plain, colored = nx.path_graph(3), nx.path_graph(3)
+    for graph, end in ((plain, "a"), (colored, "b")):
+        nx.set_node_attributes(graph, "a", "label")
+        graph.nodes[2]["label"] = end
+    numbers = twin_colors(as_dataset([plain, colored, plain]))
+    assert numbers[0] == numbers[2] != numbers[1]
+    # Isolated nodes, which all look the same: the number of them counts.
+    assert len(set(twin_colors(as_dataset([nx.empty_graph(n) for n in (1, 2, 3)])))) == 3
+
+
+def test_twins_are_looked_for_among_the_given_graphs_only():
+    graphs = random_graphs(6, seed=1)[[0, 1, 2, 0, 1]]
+    assert has_twin(graphs, np.array([3, 4, 2]), np.array([0, 2])).tolist() == [True, False, True]
+    assert not has_twin(graphs, np.array([3]), np.array([], dtype=int)).any()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "share"), [("IMDB-BINARY", 0.46), ("IMDB-MULTI", 0.74), ("DD", 0.0)]
+)
+def test_the_share_of_copies_in_real_datasets(name, share):
+    from kgnn.graphs.loading import load
+
+    numbers = twin_colors(load(name))
+    assert 1 - len(np.unique(numbers)) / len(numbers) == pytest.approx(share, abs=0.01)
+
+
+def test_cases_are_unlabeled_graphs_that_only_q_gets_right():
+    graphs = planted_motifs(120, n_nodes=12)
+    split = make_split(graphs)
+    # A GIN that has hardly been trained, so that it gets many wrong.
+    method = KGNN(epochs=2, learning_rate=1e-6, rounds=0, memory_learning_rate=0.05)
+    evaluate_split(method, graphs, split)
+    cases = find_cases(method, graphs, split, 3)
+    assert cases
+    for case in cases:
+        assert case["graph"] in split.unlabeled
+        assert case["class"] == graphs[case["graph"]].target
+        truth = case["classes"].index(case["class"])
+        assert np.argmax(case["gnn"]) != truth == np.argmax(case["memory"])
+        assert case["edges"] == graphs[case["graph"]].edges.tolist()
+        weights = [each["weight"] for each in case["attended"]]
+        assert weights == sorted(weights, reverse=True)
+        assert 0 < sum(weights) <= 1
+        assert all(each["graph"] in split.labeled for each in case["attended"])
+    clear = [c["memory"][c["classes"].index(c["class"])] for c in cases]
+    assert len(cases) == 3
+    assert all(share > 0.5 for share in clear)
+
+
+def test_cases_need_both_networks():
+    graphs = planted_motifs(60, n_nodes=12)
+    split = make_split(graphs)
+    method = GNNSup(epochs=1)
+    evaluate_split(method, graphs, split)
+    with pytest.raises(ParameterError, match="GNNSup does not have both"):
+        find_cases(method, graphs, split, 1)

@@ -1,16 +1,25 @@
-"""ARCHITECTURE.md, "I want to add a command": a function, and its line in cli/main.py."""
+"""ARCHITECTURE.md, "I want to add a command": a file in cli/, and its line in cli/main.py."""
 
-from typing import Annotated
+from pathlib import Path
 
 import pytest
-import typer
 
+from kgnn import cli as kgnn_cli
 from kgnn.cli import main
-from kgnn.cli.show import out
 from kgnn.graphs.loading import load
 from tests.cli.calling import kgnn
 
 __all__ = ["kgnn"]
+
+_FILE = '''
+"""``kgnn nodes``: how many nodes a dataset has."""
+
+from typing import Annotated
+
+import typer
+
+from kgnn.cli.show import out
+from kgnn.graphs.loading import load
 
 
 def nodes(
@@ -19,12 +28,14 @@ def nodes(
 ) -> None:
     """Count the nodes of a dataset."""
     out().print(min(load(source).n_nodes, most))
+'''
 
 
 @pytest.fixture(autouse=True)
-def line(monkeypatch):
-    monkeypatch.setattr(main.app, "registered_commands", [*main.app.registered_commands])
-    main.app.command("nodes")(nodes)
+def file_and_line(monkeypatch, tmp_path):
+    (tmp_path / "nodes.py").write_text(_FILE, encoding="utf-8")
+    monkeypatch.setattr(kgnn_cli, "__path__", [*kgnn_cli.__path__, str(tmp_path)])
+    monkeypatch.setattr(main, "app", main.make_app((*main._COMMANDS, "nodes")))
 
 
 def test_the_command_is_listed_and_runs(kgnn):
@@ -38,3 +49,9 @@ def test_misuse_is_one_line_and_code_2(kgnn):
         done = kgnn(*arguments)
         assert done.code == 2
         assert "Traceback" not in done.err
+
+
+def test_every_command_has_its_own_file():
+    folder = Path(main.__file__).parent
+    shared = {"__init__", "main", "show", "own_graphs"}
+    assert {path.stem for path in folder.glob("*.py")} - shared == set(main._COMMANDS)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kgnn.benchmark.cell import Cell
-from kgnn.benchmark.record import Record
+from kgnn.benchmark.record import Cell, Record
 from kgnn.estimator.registry import entries
 from kgnn.graphs.datasets.catalog import find, is_known
 

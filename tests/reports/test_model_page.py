@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kgnn.estimator.explanation import Sketch
+from kgnn.evaluation.metrics import Bin, quality
 from kgnn.evaluation.model_facts import ModelFacts, RoundFacts, ShownGraph
-from kgnn.evaluation.quality import Bin, quality
 from kgnn.reports.charts import reliability_diagram
 from kgnn.reports.model_page import confusion_table, model_page
 from kgnn.reports.molecule import MOLECULE_NOTE

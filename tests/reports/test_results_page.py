@@ -9,8 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kgnn.benchmark.cell import Cell
-from kgnn.benchmark.record import Record
+from kgnn.benchmark.record import Cell, Record
 from kgnn.reports.results import PAPER_DATASETS, Results
 from kgnn.reports.results_page import Details, build_page
 from kgnn.reports.table import TableCell

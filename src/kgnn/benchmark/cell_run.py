@@ -16,8 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgnn.benchmark.cell import Cell
-from kgnn.benchmark.record import Record
+from kgnn.benchmark.record import Cell, Record
 from kgnn.errors import GraphDataError
 from kgnn.estimator.registry import entries, make
 from kgnn.graphs.graph import GraphDataset
@@ -76,8 +75,7 @@ def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dic
 
 
 def _evaluate(cell: Cell, method: GraphClassifier) -> dict[str, Any]:
-    from kgnn.evaluation.cases import find_cases
-    from kgnn.evaluation.protocol import evaluate_split
+    from kgnn.evaluation.protocol import evaluate_split, find_cases
     from kgnn.evaluation.splits import make_split
 
     try:

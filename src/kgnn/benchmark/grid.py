@@ -9,9 +9,10 @@
     protocol = "fair"                     # or "paper"
     splits = 3                            # 5 if not given
     splits-of = { PROTEINS = 10 }         # where it differs
-    cases = 0                             # graphs to keep that p gets wrong and q gets right
+    cases = 0                             # graphs to keep that only the memory gets right
 
-    variants = [{}, { width = 64 }]       # one after the other; "None" where TOML has no word
+    variants = [{}, { width = 64 }]       # one after the other; "None" where TOML has no word;
+                                          # preset = "paper" is what the method's paper() sets
 
     [sweep]                               # every combination of these parameters, in each variant
     hops = [1, 2, 3]
@@ -25,16 +26,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from kgnn.benchmark.cell import Cell
-from kgnn.benchmark.grid_keys import GridError, require_keys
+from kgnn.benchmark.record import Cell
 from kgnn.errors import ParameterError, UnknownNameError
-from kgnn.estimator.parameters import check
+from kgnn.estimator.parameters import check, fields_of, preset
 from kgnn.estimator.registry import entries, make, method_class
 from kgnn.evaluation.splits import PROTOCOLS
 from kgnn.graphs.datasets.catalog import find, is_known
@@ -47,6 +47,77 @@ else:
 _PACKAGE = Path(__file__).resolve().parents[1]
 # In an installed package, beside this file; in a checkout, at its root.
 FOLDERS = (_PACKAGE / "benchmark" / "grids", _PACKAGE.parents[1] / "benchmarks")
+_PRESET = "preset"  # a key of variants beside parameters
+MOST_LABELS = 0.2  # of all graphs; `kgnn.evaluation.splits.make_split` can label no more
+
+
+class GridError(ParameterError):
+    """A grid file that says something that cannot be run."""
+
+
+def require_keys(values: dict[str, Any], source: str) -> None:
+    """Refuse keys that do not exist, values of the wrong kind, and a grid that lacks something."""
+    for key, value in values.items():
+        if key not in _KEYS:
+            raise UnknownNameError.of(f"key of a grid in {source}", key, _KEYS)
+        wanted, is_right = _KEYS[key]
+        if not is_right(value):
+            raise GridError(f"{source}: '{key}' must be {wanted}, got {value!r}.")
+    for needed in ("title", "methods", "datasets"):
+        if not values.get(needed):
+            raise GridError(f"{source} has no '{needed}'.")
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_count(value: Any, least: int = 0) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_count(value, 1)
+
+
+def _is_choice(value: Any) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
+def _is_shares(value: Any) -> bool:
+    return _is_choice(value) and all(
+        isinstance(each, float) and 0 < each <= MOST_LABELS for each in value
+    )
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def _is_table_of(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(holds, value.values()))
+
+
+# What may stand in a file: how to say it, and how to tell it.
+_KEYS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "title": ("a text", lambda value: isinstance(value, str)),
+    "methods": ("a list of names", _is_names),
+    "datasets": ("a list of names", _is_names),
+    "labels": (
+        f"a list of shares of all graphs, above 0 and at most {MOST_LABELS} (TRAIN-L)",
+        _is_shares,
+    ),
+    "protocol": ("a text", lambda value: isinstance(value, str)),
+    "splits": ("a number from 1", _is_positive),
+    "splits-of": ("a table of numbers from 1", lambda value: _is_table_of(value, _is_positive)),
+    "cases": ("a number from 0", _is_count),
+    "variants": ("a list of tables", lambda value: bool(value) and _is_tables(value)),
+    "sweep": (
+        "a table of lists, each of one value or more",
+        lambda value: _is_table_of(value, _is_choice),
+    ),
+    "rule": ("tables, written [[rule]]", _is_tables),
+}
 
 
 @dataclass(frozen=True)
@@ -132,8 +203,8 @@ class Grid:
         for method in self.methods:
             if self.cases and not _has_both_networks(method):
                 raise GridError(
-                    f"{source}: 'cases' compare two networks, and the method '{method}' has not "
-                    "both. Leave out the method or the cases."
+                    f"{source}: 'cases' compare the GNN and the memory, and '{method}' does not "
+                    "have both. Leave out the method or the cases."
                 )
         for dataset, method in product(self.datasets, self.methods):
             for parameters in self._parameters(dataset, method):
@@ -203,7 +274,10 @@ class Grid:
                 ruled |= rule["set"]
         for variant, *chosen in product(self.variants, *self.sweep.values()):
             swept = dict(zip(self.sweep, chosen, strict=True))
-            yield {key: _value(value) for key, value in {**ruled, **variant, **swept}.items()}
+            given = {**ruled, **variant, **swept}
+            name = given.pop(_PRESET, None)
+            own = {} if name is None else preset(method_class(method), str(name))
+            yield own | {key: _value(value) for key, value in given.items()}
 
 
 def _changed(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -215,11 +289,9 @@ def _changed(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has_both_networks(method: str) -> bool:
-    from kgnn.methods.gnn_self import GNNSelf
-    from kgnn.methods.kgnn import KGNN
-
     cls = method_class(method)
-    return issubclass(cls, KGNN) and not issubclass(cls, GNNSelf)  # the latter have one
+    own = set(fields_of(cls)) - set(getattr(cls, "idle_parameters", ()))
+    return {"layers", "hops", "predict_with"} <= own
 
 
 def _require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:

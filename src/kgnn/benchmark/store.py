@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from kgnn.benchmark.cell import Cell
-from kgnn.benchmark.record import OtherFormatError, Record, RecordError
+from kgnn.benchmark.record import Cell, OtherFormatError, Record, RecordError
 from kgnn.errors import DatasetUnavailableError, KgnnWarning, ParameterError
 from kgnn.files import write_text
 from kgnn.progress import track

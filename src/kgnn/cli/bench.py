@@ -101,8 +101,7 @@ def _parts(only: list[str]) -> dict[str, list[str]]:
 def _engine(
     name: str, workers: int | None, address: str | None, memory_limit: int | None
 ) -> Engine:
-    from kgnn.benchmark.engines import Processes, ThisProcess
-    from kgnn.benchmark.ray_engine import RayCluster
+    from kgnn.benchmark.engines import Processes, RayCluster, ThisProcess
 
     if address is not None and name != "ray":
         raise ParameterError(f"--address is for --engine ray, got the engine '{name}'.")

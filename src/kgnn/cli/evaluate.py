@@ -24,7 +24,7 @@ from kgnn.errors import GraphDataError
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
-    from kgnn.evaluation.quality import Quality
+    from kgnn.evaluation.metrics import Quality
     from kgnn.graphs.graph import GraphDataset
 
 
@@ -126,8 +126,8 @@ class Judged(NamedTuple):
 def _judged(model: GraphClassifier, graphs: GraphDataset) -> Judged:
     import numpy as np
 
+    from kgnn.evaluation.metrics import Met, quality
     from kgnn.evaluation.model_facts import ERRORS
-    from kgnn.evaluation.quality import Met, quality
 
     rows = np.flatnonzero(graphs.targets >= 0)
     if not len(rows):

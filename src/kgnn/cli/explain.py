@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable
+from kgnn.cli.own_graphs import ReadOption, find_graph, reading_options, require_writable
 from kgnn.cli.show import err, out, print_json, progress_bars
 from kgnn.errors import ParameterError
 
@@ -29,7 +29,6 @@ def explain(
     if output is not None and output.is_dir():
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
     options = reading_options(dataset, read)
-    from kgnn.cli.finding import find_graph
     from kgnn.estimator.saving import file_of, open_model
     from kgnn.graphs.loading import load
 

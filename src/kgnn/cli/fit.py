@@ -19,7 +19,10 @@ from kgnn.cli.own_graphs import (
     LabeledGraphs,
     LabelsFile,
     LabelsOption,
+    PresetOption,
     ReadOption,
+    SettingsOption,
+    chosen_parameters,
     load_with_labels,
     reading_options,
     require_labels_file,
@@ -44,9 +47,8 @@ def fit(
     method: Annotated[
         str, typer.Option(help="A name from `kgnn methods`, or FILE.py:Class.")
     ] = "kgnn",
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
-    ] = None,
+    settings: SettingsOption = None,
+    preset: PresetOption = None,
     validation: Annotated[
         float | None,
         typer.Option(help="Share of labels to hold out; 0: cross-fit. Else as suits the data."),
@@ -64,11 +66,11 @@ def fit(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
     """Learn from the graphs in DATA, some of which have a label, and save the model."""
-    from kgnn.estimator.parameters import check, parse
+    from kgnn.estimator.parameters import check
     from kgnn.estimator.registry import method_class, name_of
 
     cls = method_class(method)
-    chosen = {"random_state": seed, **parse(cls, settings or [])}
+    chosen = {"random_state": seed, **chosen_parameters(cls, preset, settings)}
     unfitted = cls(**chosen)
     check(unfitted)
     table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)

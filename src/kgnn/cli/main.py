@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -12,28 +14,30 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from kgnn import __version__
-from kgnn.cli import (
-    bench,
-    datasets,
-    demo,
-    evaluate,
-    explain,
-    fit,
-    methods,
-    model,
-    predict,
-    pretrain,
-    report,
-    run,
-    similar,
-    suggest,
-)
 from kgnn.cli.show import err
 from kgnn.errors import KgnnError, MissingExtraError, ParameterError, UnknownNameError
 
+# Each is a file of this folder, with a function (or a group of commands) of the same name.
+_COMMANDS = (
+    "datasets",
+    "methods",
+    "fit",
+    "predict",
+    "evaluate",
+    "model",
+    "run",
+    "bench",
+    "report",
+    "pretrain",
+    "explain",
+    "similar",
+    "suggest",
+    "demo",
+)
+
 
 class _Commands(TyperGroup):
-    """All commands; one that is stopped by hand and has no more to say about it says so."""
+    """All commands; one that is interrupted says that it stopped."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -43,38 +47,12 @@ class _Commands(TyperGroup):
             raise typer.Exit(130) from None
 
 
-app = typer.Typer(
-    cls=_Commands,
-    name="kgnn",
-    help="Semi-supervised graph classification: many graphs, few labels.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("datasets")(datasets.datasets)
-app.command("methods")(methods.methods)
-app.command("fit")(fit.fit)
-app.command("predict")(predict.predict)
-app.command("evaluate")(evaluate.evaluate)
-app.add_typer(model.app, name="model")
-app.command("run")(run.run)
-app.command("bench")(bench.bench)
-app.command("report")(report.report)
-app.command("pretrain")(pretrain.pretrain)
-app.command("explain")(explain.explain)
-app.command("similar")(similar.similar)
-app.command("suggest")(suggest.suggest)
-app.command("demo")(demo.demo)
-
-
 def _show_version(asked: bool) -> None:
     if asked:
         typer.echo(__version__)
         raise typer.Exit
 
 
-@app.callback()
 def options(
     context: typer.Context,
     version: Annotated[
@@ -87,10 +65,34 @@ def options(
     context.obj = {"debug": debug}
 
 
+def make_app(commands: Iterable[str] = _COMMANDS) -> typer.Typer:
+    """Put commands together, each from its file."""
+    made = typer.Typer(
+        cls=_Commands,
+        name="kgnn",
+        help="Semi-supervised graph classification: many graphs, few labels.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(options)
+    for name in commands:
+        command = getattr(import_module(f"kgnn.cli.{name}"), name)
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command(name)(command)
+    return made
+
+
+app = make_app()
+
+
 def main() -> None:
     """Run the command line; misuse exits with 2, failure with 1."""
     warnings.showwarning = _show_warning
-    # Who ends a job politely, as schedulers do, is heard like Ctrl-C: what is finished is kept.
+    # SIGTERM, as schedulers send it, stops like Ctrl-C: what is finished is kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()

@@ -10,23 +10,23 @@ from rich.text import Text
 
 from kgnn.cli.show import out, print_json, progress_bars, table
 
-app = typer.Typer(help="Look at saved models.", no_args_is_help=True)
+model = typer.Typer(help="Look at saved models.", no_args_is_help=True)
 
 
-@app.callback()
+@model.callback()
 def group() -> None:
     """Look at saved models."""
 
 
-@app.command()
+@model.command()
 def show(
-    model: Annotated[Path, typer.Argument(help="A model that was saved.")],
+    path: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved model.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
     """Show the method, its data, its calibration and its rounds."""
     with progress_bars() as bars:
         bars.add_task("opening the model", total=None)
-        record = _record(model)
+        record = _record(path)
     print_json(record) if as_json else _show(record)
 
 

@@ -1,11 +1,11 @@
-"""What the commands for one's own graphs share: reading graphs with labels, places to write to."""
+"""What several commands share: their options, reading graphs with labels, places to write to."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -34,6 +34,13 @@ ReadOption = Annotated[
     list[str] | None,
     typer.Option("--read", help="How to read a CSV file, such as smiles_column=structure."),
 ]
+SettingsOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
+]
+PresetOption = Annotated[
+    str | None,
+    typer.Option(help="Settings to start from: paper, those of the method's paper."),
+]
 # A disk with less than this is as good as full.
 _PROBE_BYTES = 1 << 20
 
@@ -46,6 +53,14 @@ class LabelsFile(NamedTuple):
     label_column: str | None = None
     ignores_unknown: bool = False
     keeps_targets: bool = False
+
+
+def chosen_parameters(cls: type, preset: str | None, settings: list[str] | None) -> dict[str, Any]:
+    """Return the parameters of a preset, changed by those of ``--set``."""
+    from kgnn.estimator import parameters
+
+    own = {} if preset is None else parameters.preset(cls, preset)
+    return own | parameters.parse(cls, settings or [])
 
 
 def reading_options(source: str, settings: list[str] | None) -> dict[str, str]:
@@ -164,3 +179,24 @@ def _probe(folder: Path) -> None:
 def _no_place(path: Path, error: OSError) -> KgnnError:
     reason = error.strerror or error
     return KgnnError(f"Nothing can be written to {path}: {reason}. Name another place.")
+
+
+def find_graph(graphs: GraphDataset, name: str) -> Graph:
+    """Return the graph of a name, or of a number counted from 0.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> find_graph(cycles_and_trees(4), "3").row
+    3
+    """
+    names = [] if graphs.graph_names is None else graphs.graph_names.tolist()
+    if name in names:
+        return graphs[names.index(name)]
+    if name.isdecimal() and int(name) < len(graphs):
+        return graphs[int(name)]
+    numbers = f"numbers go from 0 to {len(graphs) - 1}"
+    if names:
+        near = [each for each in names if name.lower() in each.lower()][:3] or names[:3]
+        numbers = f"names look like {', '.join(near)}; {numbers}"
+    raise UnknownNameError(f"There is no graph '{name}' in {graphs.name}: {numbers}.")

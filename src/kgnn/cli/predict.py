@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable
-from kgnn.cli.show import err, progress_bars
-from kgnn.cli.tables import csv_line, json_line, writing
+from kgnn.cli.show import csv_line, err, json_line, progress_bars, writing
 from kgnn.errors import GraphDataError, ParameterError, Skipped
 
 if TYPE_CHECKING:
@@ -122,8 +121,7 @@ def _parts(
         for job in jobs:
             yield from answer_lines(asked, job)
         return
-    from kgnn.benchmark.ray_engine import RayCluster
-    from kgnn.benchmark.ray_map import ray_map
+    from kgnn.benchmark.engines import RayCluster, ray_map
 
     absolute = [job._replace(source=_absolute(job.source)) for job in jobs]
     with redirect_stdout(sys.stderr):  # Ray speaks of dead workers there

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable_folder
+from kgnn.cli.own_graphs import (
+    ReadOption,
+    SettingsOption,
+    reading_options,
+    require_writable_folder,
+)
 from kgnn.cli.show import err, out, print_json, progress_bars
 from kgnn.errors import ParameterError
 
@@ -28,9 +33,7 @@ def pretrain(
     method: Annotated[str, typer.Argument(help="A method that pre-trains, such as graphcl.")],
     dataset: Annotated[str, typer.Argument(help="A name from `kgnn datasets`, or a path.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
-    ] = None,
+    settings: SettingsOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     read: ReadOption = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,

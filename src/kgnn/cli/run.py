@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from kgnn.cli.own_graphs import ReadOption, reading_options
+from kgnn.cli.own_graphs import (
+    PresetOption,
+    ReadOption,
+    SettingsOption,
+    chosen_parameters,
+    reading_options,
+)
 from kgnn.cli.show import err, out, print_json, progress_bars, table
 from kgnn.errors import KgnnWarning
 
@@ -25,19 +31,17 @@ def run(
     protocol: Annotated[str, typer.Option(help="fair (new split per seed) or paper.")] = "fair",
     splits: Annotated[int, typer.Option(min=1, help="Number of runs.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
-    ] = None,
+    settings: SettingsOption = None,
+    preset: PresetOption = None,
     read: ReadOption = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
     """Evaluate METHOD on DATASET: fit on TRAIN, choose on VAL, score once on TEST."""
-    from kgnn.estimator.parameters import parse
     from kgnn.estimator.registry import method_class, name_of
 
     cls = method_class(method)
-    chosen = parse(cls, settings or [])
+    chosen = chosen_parameters(cls, preset, settings)
     options = reading_options(dataset, read)
     results: list[SplitResult] = []
     is_stopped = False

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgnn.cli.own_graphs import ReadOption, reading_options
+from kgnn.cli.own_graphs import ReadOption, find_graph, reading_options
 from kgnn.cli.show import out, print_json, progress_bars, table
-from kgnn.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from kgnn.graphs.graph import Graph, GraphDataset
+    from kgnn.graphs.graph import Graph
 
 
 def similar(
@@ -29,7 +28,7 @@ def similar(
     options = reading_options(dataset, read)
     with progress_bars():
         graphs = load(dataset, **options)
-        query = _find(graphs, graph)
+        query = find_graph(graphs, graph)
         rows, values = most_similar(query, graphs, number, kernel=kernel)
     found = [(graphs[int(row)], float(value)) for row, value in zip(rows, values, strict=True)]
     if as_json:
@@ -61,21 +60,3 @@ def _described(graph: Graph) -> dict[str, str | int | None]:
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
     }
-
-
-def _find(graphs: GraphDataset, name: str) -> Graph:
-    names = [] if graphs.graph_names is None else graphs.graph_names.tolist()
-    if name in names:
-        return graphs[names.index(name)]
-    if name.isdecimal() and int(name) < len(graphs):
-        return graphs[int(name)]
-    if names:
-        near = [each for each in names if name.lower() in each.lower()][:3] or names[:3]
-        raise UnknownNameError(
-            f"There is no graph '{name}' in {graphs.name}. Names look like: {', '.join(near)}; "
-            f"numbers go from 0 to {len(graphs) - 1}."
-        )
-    raise UnknownNameError(
-        f"There is no graph '{name}' in {graphs.name}; graphs have numbers from 0 to "
-        f"{len(graphs) - 1}."
-    )

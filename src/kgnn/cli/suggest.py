@@ -16,13 +16,13 @@ from kgnn.cli.own_graphs import (
     LabelsFile,
     LabelsOption,
     ReadOption,
+    SettingsOption,
     load_with_labels,
     reading_options,
     require_labels_file,
     require_writable,
 )
-from kgnn.cli.show import err, out, print_json, progress_bars, table
-from kgnn.cli.tables import csv_line
+from kgnn.cli.show import csv_line, err, out, print_json, progress_bars, table
 from kgnn.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -76,9 +76,7 @@ def suggest(
         typer.Option(help="A labeled dataset on which to compare suggestions with chance."),
     ] = None,
     method: Annotated[str, typer.Option(help="Of a simulation: one of `kgnn methods`.")] = "kgnn",
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
-    ] = None,
+    settings: SettingsOption = None,
     start: Annotated[int, typer.Option(min=1, help="Random labels to begin with.")] = 20,
     step: Annotated[int, typer.Option(min=1, help="Labels added in each round.")] = 20,
     rounds: Annotated[int, typer.Option(min=1, help="How often labels are added.")] = 4,

@@ -19,6 +19,7 @@ else:  # comes with torch and with typer
     from typing_extensions import dataclass_transform
 
 T = TypeVar("T")
+PRESETS = ("paper",)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -91,6 +92,26 @@ def parse(cls: type, settings: list[str]) -> dict[str, Any]:
             value = tuple(_value(part.strip()) for part in text.split(","))
         parsed[key] = (value,) if is_tuple and not isinstance(value, tuple) else value
     return parsed
+
+
+def preset(cls: type, name: str) -> dict[str, Any]:
+    """Return the parameters that a preset of a method changes; ``paper`` is that of its paper.
+
+    Examples
+    --------
+    >>> from kgnn.methods.kgnn import KGNN
+    >>> preset(KGNN, "paper")["readout"]
+    'sum'
+    """
+    if name not in PRESETS:
+        raise UnknownNameError.of("preset", name, PRESETS)
+    if not hasattr(cls, name):
+        raise ParameterError(
+            f"{cls.__name__} has no preset '{name}': only methods with a classmethod {name}() do."
+        )
+    usual = cls().get_params(deep=False)
+    made = getattr(cls, name)().get_params(deep=False)
+    return {key: value for key, value in made.items() if value != usual[key]}
 
 
 def _value(text: str) -> Any:

@@ -13,7 +13,7 @@ from kgnn.estimator.explanation import Sketch
 from kgnn.estimator.registry import name_of
 from kgnn.estimator.suspicion import Suspicion, suspicious_labels
 from kgnn.evaluation.answers import network_names
-from kgnn.evaluation.quality import Quality, quality
+from kgnn.evaluation.metrics import Quality, quality
 from kgnn.graphs.description import describe
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 

@@ -6,18 +6,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kgnn.errors import ParameterError
 from kgnn.estimator.calibration import label_sets, threshold
 from kgnn.estimator.classifier import UNLABELED, GraphClassifier, Story
 from kgnn.evaluation.metrics import accuracy, brier_score, calibration_error, mean_and_std
 from kgnn.evaluation.splits import Split, make_split
-from kgnn.evaluation.twins import has_twin
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.kernels.colors import Colors, colors, graph_colors
 from kgnn.seeds import generator
 
+# Some rounds more than any method of ours looks.
+_DEPTH = 6
+_NEIGHBORS = 3  # of a case
+_DRAWABLE = 250  # nodes; larger graphs are a blot of ink
 # A seed to a method that has not been fitted.
 Builder = Callable[[int], GraphClassifier]
 # That sets of labels promise.
@@ -206,3 +213,90 @@ def peak_mib() -> float | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+@lru_cache(maxsize=2)  # every split of a dataset asks
+def twin_colors(graphs: GraphDataset) -> Colors:
+    """Return a number for each graph, the same for those that colors of nodes cannot tell apart.
+
+    Isomorphic graphs always look alike. Graphs that look alike need not be isomorphic, but no
+    method here that looks at colors could classify them differently, unless it is told to read
+    attributes or labels of edges, too; `kgnn.kernels.colors` sees these.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> found = twin_colors(cycles_and_trees(4)[[0, 1, 0]])
+    >>> bool(found[0] == found[2]), bool(found[0] == found[1])
+    (True, False)
+    """
+    *_, last = colors(graphs, _DEPTH)
+    return graph_colors(graphs, last)
+
+
+def has_twin(graphs: GraphDataset, rows: Ints, among: Ints) -> NDArray[np.bool_]:
+    """Tell for each of ``rows`` whether a graph of ``among`` looks alike."""
+    found = twin_colors(graphs)
+    return np.isin(found[rows], found[among])
+
+
+def find_cases(
+    method: GraphClassifier, graphs: GraphDataset, split: Split, n: int
+) -> list[dict[str, Any]]:
+    """Return unlabeled graphs that only the memory gets right, the clearest ones first (§5.5).
+
+    Parameters
+    ----------
+    method : GraphClassifier
+        Fitted on the split; one that has both networks.
+    graphs : GraphDataset
+    split : Split
+    n : int
+
+    Returns
+    -------
+    list of dict
+        Of each graph: its row, class, edges, the probabilities of both networks by class, and the
+        labeled graphs that the memory attends to most at its first hop, with their weights.
+    """
+    hidden = graphs.with_targets(np.full(len(graphs), -1))
+    proba = method.predict_proba_each(hidden[split.unlabeled])
+    if not {"gnn", "memory"} <= set(proba):
+        raise ParameterError(
+            f"Cases compare two networks; {type(method).__name__} does not have both."
+        )
+    truth = np.searchsorted(method.classes_, graphs.targets[split.unlabeled])
+    gnn, memory = proba["gnn"], proba["memory"]
+    is_case = (gnn.argmax(axis=1) != truth) & (memory.argmax(axis=1) == truth)
+    every = np.arange(len(truth))
+    clearness = np.where(is_case, memory[every, truth] - gnn[every, truth], -np.inf)
+    clearness -= 10 * (graphs.graph_sizes[split.unlabeled] > _DRAWABLE)
+    chosen = np.argsort(-clearness, kind="stable")[: min(n, int(is_case.sum()))]
+    labeled_weights = method.attention_to_labeled(hidden[split.unlabeled[chosen]])[0]
+    return [
+        {
+            **_described(graphs, int(split.unlabeled[row])),
+            "classes": [graphs.class_names[column] for column in method.classes_.tolist()],
+            "gnn": gnn[row].round(4).tolist(),
+            "memory": memory[row].round(4).tolist(),
+            "attended": [
+                {
+                    **_described(graphs, int(split.labeled[slot])),
+                    "weight": round(float(own[slot]), 4),
+                }
+                for slot in np.argsort(-own, kind="stable")[:_NEIGHBORS]
+            ],
+        }
+        for row, own in zip(chosen, labeled_weights, strict=True)
+    ]
+
+
+def _described(graphs: GraphDataset, row: int) -> dict[str, Any]:
+    """Describe a graph so that it can be drawn without the dataset."""
+    one = graphs[row]
+    return {
+        "graph": row,
+        "class": one.target,
+        "nodes": one.n_nodes,
+        "edges": one.edges.tolist(),
+    }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kgnn.evaluation.quality import Bin
+from kgnn.evaluation.metrics import Bin
 from kgnn.reports.axes import (
     FONT_SIZE,
     Axis,

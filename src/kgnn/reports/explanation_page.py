@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from threadpoolctl import threadpool_limits
 
+from kgnn.estimator.classifier import COMBINED
 from kgnn.estimator.evidence import MOST_EVIDENCE, PREDICTION, Substructure
 from kgnn.estimator.explanation import (
     Explanation,
@@ -95,7 +96,7 @@ def _bars(explanation: Explanation) -> Markup:
     own = explanation.proba[PREDICTION]
     order = sorted(range(len(own)), key=lambda c: -own[c])
     kept = sorted(order[:_MOST_CLASSES])
-    who = list(explanation.proba)
+    who = [key for key in explanation.proba if key != COMBINED]
     row = 14.0 * len(who) + 10
     marks = []
     for place, c in enumerate(kept):
@@ -223,7 +224,7 @@ def _part(part: Substructure) -> Markup:
     each = [
         f"{network_title(who)} {_bounded(value)}"
         for who, value in part.evidence.items()
-        if who != PREDICTION
+        if who not in (PREDICTION, COMBINED)
     ]
     reach = f"distance {part.depth}" if part.depth else "the label alone"
     told = "; ".join([reach, node_list(part.nodes, _NAMED), *each, f"{part.without:.1%} without"])

@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 
 from kgnn.estimator.explanation import Sketch
 from kgnn.estimator.registry import entries
+from kgnn.evaluation.metrics import Quality
 from kgnn.evaluation.model_facts import ENDINGS, ModelFacts, RoundFacts, ShownGraph
-from kgnn.evaluation.quality import Quality
 from kgnn.reports.charts import reliability_diagram
 from kgnn.reports.drawing import draw, node_notes
 from kgnn.reports.line_chart import Point, Series, line_chart

@@ -31,7 +31,7 @@ def records_csv(records: Iterable[Record]) -> str:
 
     Examples
     --------
-    >>> from kgnn.benchmark.cell import Cell
+    >>> from kgnn.benchmark.record import Cell
     >>> text = records_csv([Record(Cell("DD", "a3", "wl"), "failed", reason='no "memory", sorry')])
     >>> text.splitlines()[1].split(",0.1,")[0].split(",", 1)[1]
     'DD,wl,fair'

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from kgnn.benchmark.cell import Cell
-from kgnn.benchmark.record import Record
+from kgnn.benchmark.record import Cell, Record
 from kgnn.reports.choices_table import choices_tables, terms_in_words
 from kgnn.reports.method_tables import (
     accuracy_table,
@@ -99,7 +98,7 @@ def unfinished_table(records: Iterable[Record]) -> Table:
 
     Examples
     --------
-    >>> from kgnn.benchmark.cell import Cell
+    >>> from kgnn.benchmark.record import Cell
     >>> record = Record(Cell("DD", "a3", "wl"), "failed", reason="out of memory")
     >>> [cell.text for cell in unfinished_table([record]).rows[0]]
     ['WL', 'DD', 'failed', 'split 0', 'out of memory']

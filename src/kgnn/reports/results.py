@@ -13,8 +13,7 @@ from typing import Any
 
 from scipy.stats import t as student_t
 
-from kgnn.benchmark.cell import Cell
-from kgnn.benchmark.record import Record
+from kgnn.benchmark.record import Cell, Record
 from kgnn.estimator.registry import entries
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.graphs.datasets.catalog import ENTRIES

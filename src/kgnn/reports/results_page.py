@@ -32,7 +32,7 @@ def build_page(records: Iterable[Record], title: str = TITLE) -> str:
 
     Examples
     --------
-    >>> from kgnn.benchmark.cell import Cell
+    >>> from kgnn.benchmark.record import Cell
     >>> page = build_page([Record(Cell("DD", "a3", "wl"), "failed", reason="a < b")])
     >>> page[:15], "a &lt; b" in page
     ('<!doctype html>', True)

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgnn.benchmark.cell import Cell
+from kgnn.benchmark.record import Cell
 from kgnn.estimator.parameters import parse
 from kgnn.methods.wl import WL
 

@@ -1,5 +1,3 @@
-"""Numbers about predictions, against those worked out by hand and by other libraries."""
-
 import json
 from dataclasses import replace
 
@@ -8,8 +6,7 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 import kgnn
-from kgnn.evaluation.metrics import brier_score, calibration_error
-from kgnn.evaluation.quality import Met, quality, wilson_interval
+from kgnn.evaluation.metrics import Met, brier_score, calibration_error, quality, wilson_interval
 from kgnn.graphs.collector import named
 from kgnn.graphs.datasets.toy import planted_motifs
 
