@@ -60,7 +60,9 @@ def _with_worths(page: str, worths: Mapping[str, str]) -> str:
 
     def filled(row: re.Match[str]) -> str:
         settings = re.findall(r"--set (\S+?)(?=[ `])", row["settings"])
-        told = "; ".join(worths.get(each, "not measured") for each in settings) or "–"
+        measured = [worths[each] for each in settings if each in worths]
+        told = "; ".join(measured) if len(measured) == len(settings) else "not measured"
+        told = told if settings else "–"
         return f"{row['before']}| {told} | {row['settings']} |"
 
     head, title, rest = page.partition("## Where we differ from the paper on purpose")

@@ -146,7 +146,7 @@ def test_variants_are_run_one_after_the_other():
         methods=["kgnn"],
         datasets=["MUTAG"],
         splits=1,
-        variants=[{}, {"width": 8}, {"dimensions": "None", "coarse": []}],
+        variants=[{}, {"width": 8}, {"dimensions": "None", "balanced": False}],
         sweep={"hops": [2, 3]},
     )
     assert [cell.parameters for cell in found] == [
@@ -154,8 +154,8 @@ def test_variants_are_run_one_after_the_other():
         {},
         {"width": 8, "hops": 2},
         {"width": 8},
-        {"dimensions": None, "coarse": [], "hops": 2},
-        {"dimensions": None, "coarse": []},
+        {"dimensions": None, "balanced": False, "hops": 2},
+        {"dimensions": None, "balanced": False},
     ]
 
 

@@ -12,7 +12,7 @@ import typer
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
-    from kgnn.graphs.graph import GraphDataset
+    from kgnn.graphs.graph import Graph, GraphDataset
 
 LabelsOption = Annotated[
     list[Path] | None,

@@ -12,7 +12,7 @@ from typing import Any
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.reports.comparison import ASSUMPTION, Comparison, compare_groups
 from kgnn.reports.numbers import counted, mean_with_std, signed
-from kgnn.reports.paper import dataset_title
+from kgnn.reports.paper import dataset_title, method_title
 from kgnn.reports.results import Group, Results
 from kgnn.reports.table import Table, TableCell
 
@@ -80,7 +80,8 @@ def _tables(results: Results, groups: Sequence[Group]) -> list[Table]:
             )
     name, is_paper = groups[0].title, groups[0].protocol == "paper"
     over = "seeds" if is_paper else "splits"
-    title = f"{name} with other settings{terms_in_words(groups[0].protocol, groups[0].labels)}"
+    terms = terms_in_words(groups[0].protocol, groups[0].labels)
+    title = f"{method_title(groups[0].method)} with other settings{terms}"
     differences = (_SEEDS if is_paper else _DIFFERENCES).format(name=name)
     accuracies = _ACCURACIES.format(name=name, over=over)
     found = []

@@ -142,7 +142,7 @@ def summary_table(results: Results) -> Table:
         tuple(rows),
         (
             "Accuracy on TEST in percent: mean ± standard deviation over splits; the interval is "
-            f"of {name}'s mean, corrected for overlapping splits.",
+            "that of KGNN's mean, corrected for overlapping splits.",
             *([f"The ablations of KGNN are not among the {n}."] if has_parts else []),
         ),
     )
