@@ -20,8 +20,6 @@ from kgnn.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kgnn.methods.pretrained import CanPretrain
-
 _OF_PRETRAINING = {
     "epochs": "pretrain_epochs",
     "batch_size": "pretrain_batch_size",
@@ -102,14 +100,13 @@ def _tell(summary: dict[str, Any]) -> None:
     )
 
 
-def _pretraining_class(name: str) -> type[CanPretrain]:
+def _pretraining_class(name: str) -> Any:
     from kgnn.estimator.registry import entries, method_class
-    from kgnn.methods.pretrained import CanPretrain
 
-    cls = method_class(name)
-    if issubclass(cls, CanPretrain):
+    cls: Any = method_class(name)
+    if hasattr(cls, "pretrain"):
         return cls
-    known = [each for each in entries() if issubclass(method_class(each), CanPretrain)]
+    known = [each for each in entries() if hasattr(method_class(each), "pretrain")]
     raise ParameterError(
         f"The method '{name}' has no pre-training. Methods that do: {', '.join(sorted(known))}."
     )

@@ -43,7 +43,7 @@ _CLASSES = {
     "kgnn.engine.node_features": ("NodeFeatures",),
     "kgnn.engine.gin": ("GIN",),
     "kgnn.engine.memory": ("Memory", "SparseRows"),
-    "kgnn.engine.infomax": ("InfoMax",),
+    "kgnn.methods.infograph": ("InfoMax",),
     "kgnn.engine.committee": ("Committee",),
     "kgnn.engine.rounds": ("Course", "Round"),
     "kgnn.engine.network": ("Fitted", "GraphNetwork"),

@@ -1,22 +1,24 @@
-"""GraphCL: an encoder that knows a graph again in a changed view of it, fine-tuned on labels."""
+"""GraphCL: an encoder that recognizes a graph in a changed view of it, fine-tuned on labels.
+
+Views and their contrast, which other methods share, are in `kgnn.engine.pretraining`.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kgnn.engine.augmentation_law import AugmentationLaw
-from kgnn.engine.contrastive import Contrast, pretrain
 from kgnn.engine.network import GraphNetwork
+from kgnn.engine.pretraining import Contrast, PairLaw, Pretrained, pretrain_by_contrast
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import Bounds, Share, parameters
-from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
+from kgnn.methods.pretrained import PretrainedClassifier, pretraining_config
 
 Augmentation = Literal["node_drop", "subgraph", "edge_pert", "attr_mask", "identity"]
 
 
 @parameters
 class GraphCL(PretrainedClassifier):
-    """Graph contrastive learning: views of one graph attract, those of others repel each other.
+    """Graph contrastive learning: views of one graph attract, those of others repel.
 
     See `PretrainedClassifier` for the other parameters.
 
@@ -50,8 +52,7 @@ class GraphCL(PretrainedClassifier):
     temperature: Annotated[float, Bounds(0.01)] = 0.5
 
     def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
-        n = len(self.augmentations)
-        contrast = Contrast(
-            self.augmentations, AugmentationLaw((n, n)), self.share, self.temperature
-        )
-        return Pretrained(*pretrain(network, task.graphs, contrast, self._pretraining(), task.seed))
+        law = PairLaw((len(self.augmentations), len(self.augmentations)))
+        contrast = Contrast(self.augmentations, law, self.share, self.temperature)
+        config = pretraining_config(self)
+        return pretrain_by_contrast(network, task.graphs, contrast, config, task.seed)

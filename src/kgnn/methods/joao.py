@@ -1,16 +1,21 @@
-"""JOAO: GraphCL that finds out by itself which augmentations are worth drawing."""
+"""JOAO: contrast of views, with augmentations drawn by a law that follows their losses.
+
+Views and their contrast, which other methods share, are in `kgnn.engine.pretraining`.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from kgnn.engine.augmentation_law import AugmentationLaw
-from kgnn.engine.contrastive import Contrast, pretrain
+import numpy as np
+
 from kgnn.engine.network import GraphNetwork
+from kgnn.engine.pretraining import Contrast, PairLaw, Pretrained, pretrain_by_contrast
 from kgnn.engine.task import Task
 from kgnn.engine.views import AUGMENTATIONS
 from kgnn.estimator.parameters import Bounds, NonNegative, Share, parameters
-from kgnn.methods.pretrained import Pretrained, PretrainedClassifier
+from kgnn.graphs.graph import Floats
+from kgnn.methods.pretrained import PretrainedClassifier, pretraining_config
 
 
 @parameters
@@ -62,11 +67,66 @@ class JOAO(PretrainedClassifier):
 
     def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
         n = len(AUGMENTATIONS)
-        contrast = Contrast(
-            tuple(AUGMENTATIONS),
-            AugmentationLaw((n, n), step=self.beta, penalty=self.gamma),
-            self.share,
-            self.temperature,
-            adaptive=True,
-        )
-        return Pretrained(*pretrain(network, task.graphs, contrast, self._pretraining(), task.seed))
+        law = AugmentationLaw((n, n), step=self.beta, penalty=self.gamma)
+        contrast = Contrast(tuple(AUGMENTATIONS), law, self.share, self.temperature)
+        config = pretraining_config(self)
+        return pretrain_by_contrast(network, task.graphs, contrast, config, task.seed)
+
+
+class AugmentationLaw(PairLaw):
+    """Probabilities P of pairs (first view, second view), uniform at first.
+
+    `update` takes one step up in ``Σ P l − (γ/2) |P − u|²`` with u uniform and losses l:
+    ``P ← Proj(P + β (l − γ (P − u)))``.
+
+    Parameters
+    ----------
+    shape : pair of int
+        Number of augmentations to choose from for each of the two views; 1 for a view that is
+        always the same.
+    step : float
+        β. Steps with β γ ≥ 2 do not settle.
+    penalty : float
+        γ. Where one pair of 25 has a loss that is larger by D than all others, its probability
+        settles at ``min(1, 1/25 + (1 − 1/25) D/γ)``.
+
+    Examples
+    --------
+    >>> law = AugmentationLaw((2, 2), penalty=1.0)
+    >>> law.update(np.array([[0.1, 0.1], [0.1, 0.3]]))
+    >>> law.proba
+    array([[0.2, 0.2],
+           [0.2, 0.4]])
+    """
+
+    adaptive = True
+
+    def __init__(
+        self, shape: tuple[int, int] = (5, 5), *, step: float = 1.0, penalty: float = 0.1
+    ) -> None:
+        super().__init__(shape)
+        self.step, self.penalty, self._uniform = step, penalty, self.proba
+
+    def update(self, losses: Floats) -> None:
+        """Move towards pairs with large losses, given the mean loss of every pair."""
+        slope = losses - self.penalty * (self.proba - self._uniform)
+        self.proba = project_to_simplex(self.proba + self.step * slope)
+
+
+def project_to_simplex(values: Floats) -> Floats:
+    """Return the distribution nearest to some numbers, of any shape, by Euclidean distance.
+
+    The algorithm is that of Duchi et al., *Efficient projections onto the ℓ1-ball*, ICML 2008.
+
+    Examples
+    --------
+    >>> project_to_simplex(np.array([0.5, 0.9, -3.0]))
+    array([0.3, 0.7, 0. ])
+    """
+    # A constant changes nothing, and what is 1 below the largest ends at 0 wherever it is; so no
+    # digits are lost on large numbers.
+    values = np.maximum(values - values.max(), -1.0)
+    decreasing = np.sort(values, axis=None)[::-1]
+    excess = (np.cumsum(decreasing) - 1) / np.arange(1, values.size + 1)
+    n_positive = np.flatnonzero(decreasing > excess)[-1] + 1
+    return np.maximum(values - excess[n_positive - 1], 0.0)

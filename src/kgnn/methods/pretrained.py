@@ -1,19 +1,19 @@
-"""The families of methods whose encoder can be trained without labels, before or within `fit`."""
+"""The family of methods whose encoder is trained without labels, before or within `fit`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Protocol, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from kgnn.engine.contrastive import require_several
 from kgnn.engine.gin import GIN, Encoder
 from kgnn.engine.network import GraphNetwork, OptimizerConfig
 from kgnn.engine.node_features import NodeFeatures
+from kgnn.engine.pretraining import Pretrained, require_several
 from kgnn.engine.task import Task
 from kgnn.errors import ParameterError
 from kgnn.estimator.classifier import UNLABELED, Graphs
@@ -30,6 +30,149 @@ from kgnn.estimator.saving import (
 from kgnn.graphs.interop import as_dataset
 from kgnn.methods.neural import NeuralClassifier
 from kgnn.seeds import seeded_torch
+
+
+@parameters
+class PretrainedClassifier(NeuralClassifier):
+    """A GIN whose layers learn from all training graphs in `fit`, before labels come in.
+
+    A subclass writes `_pretrain`. With ``pretrained`` a saved encoder takes its place; an encoder
+    of any method will do for any other. Fine-tuning is that of `NeuralClassifier`: a new classifier
+    on top, and all weights move. See `NeuralClassifier` for the other parameters.
+
+    Parameters
+    ----------
+    pretrain_epochs : int
+        Passes over all graphs while pre-training, labeled or not.
+    pretrain_batch_size : int
+        Graphs in a step of pre-training, which are compared with each other.
+    pretrain_learning_rate : float
+        Of Adam while pre-training.
+    pretrained : str or None
+        Folder of an encoder that was pre-trained before, by ``kgnn pretrain`` or by `pretrain`, to
+        start from. If graphs to be predicted were among those that it has seen, accuracy on them
+        is that of a transductive setting.
+
+    Attributes
+    ----------
+    encoder_ : dict of str to Tensor
+        The weights that fine-tuning has started from.
+    pretraining_ : dict of str to list of float
+        What happened in pre-training, epoch by epoch.
+    """
+
+    committee: Count = 3
+    pretrain_epochs: Count = 20
+    # Paper silent: as GraphCL; the more graphs in a batch, the more there is to tell apart.
+    pretrain_batch_size: Annotated[int, Bounds(2)] = 128
+    # Paper silent: the best on VAL of 0.001, 0.003 and 0.01 for GraphCL, on two datasets.
+    pretrain_learning_rate: NonNegative = 0.01
+    pretrained: str | None = None
+
+    def pretrain(self, X: Graphs, y: ArrayLike | None = None) -> SavedEncoder:
+        """Pre-train alone, on all graphs, and return an encoder that can be saved.
+
+        Parameters
+        ----------
+        X : GraphDataset or list of graphs
+        y : ignored
+            Labels play no part in it.
+        """
+        return pretrain_alone(self, X)
+
+    def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
+        """Learn the layers of a GIN from ``task.graphs``, without labels.
+
+        ``network.build(network.node_features.width)`` gives the module with random weights that
+        `fit` trains, and ``network.pool`` has the graphs, prepared.
+        """
+        raise NotImplementedError
+
+    def _gnn(self, task: Task) -> GraphNetwork:
+        # If this fit is stopped while pre-training, an earlier one must not pass for it.
+        self.__dict__.pop("gnn_", None)
+        network = super()._gnn(task)
+        network.start = self._start(task, network)
+        return network
+
+    def _start(self, task: Task, network: GraphNetwork) -> dict[str, Tensor]:
+        """Return the weights to fine-tune: those of the saved encoder, or pre-trained here."""
+        made = saved_encoder(self, task, network) or self._pretrain(task, network)
+        self.encoder_, self.pretraining_ = made
+        return self.encoder_
+
+
+class Pretrains(Protocol):
+    """A method that can pre-train: parameters as in `PretrainedClassifier`."""
+
+    width: int
+    layers: int
+    encoder: Encoder
+    random_state: int
+    pretrain_epochs: int
+    pretrain_batch_size: int
+    pretrain_learning_rate: float
+    pretrained: str | None
+
+    def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained: ...
+
+
+def pretrain_alone(method: Pretrains, X: Graphs) -> SavedEncoder:
+    """Pre-train on all graphs and return an encoder that can be saved."""
+    check(method)
+    if method.pretrained is not None:
+        raise ParameterError(
+            f"The 'pretrained' parameter of {type(method).__name__} must be None where an "
+            f"encoder is to be made, got {method.pretrained!r}."
+        )
+    graphs = as_dataset(X)
+    require_several(graphs)
+    targets = np.full(len(graphs), UNLABELED)
+    task = Task(graphs.with_targets(targets), targets, 1, None, method.random_state)
+    network = NeuralClassifier._gnn(cast(NeuralClassifier, method), task)
+    weights, history = method._pretrain(task, network)
+    return SavedEncoder(
+        _plan(method, network),
+        weights,
+        method=type(method).__name__,
+        dataset=graphs.name,
+        loss=history["loss"],
+    )
+
+
+def saved_encoder(method: Pretrains, task: Task, network: GraphNetwork) -> Pretrained | None:
+    """Open the encoder that a method is to start from, if it has one, and check that it fits."""
+    if method.pretrained is None:
+        return None
+    saved = SavedEncoder.open(method.pretrained)
+    with seeded_torch(task.seed, "shapes"):
+        saved.require(_plan(method, network), plain_gin(method, network))
+    return Pretrained(saved.weights, {"loss": saved.loss})
+
+
+def pretraining_config(method: Pretrains) -> OptimizerConfig:
+    """Return how the weights of the encoder are found."""
+    # Paper silent: no weight decay and the last weights, as in the original codes.
+    return OptimizerConfig(
+        method.pretrain_epochs,
+        method.pretrain_batch_size,
+        method.pretrain_learning_rate,
+        weight_decay=0.0,
+        averaging=0.0,
+    )
+
+
+def plain_gin(method: Pretrains, network: GraphNetwork) -> GIN:
+    """Return a GIN with random weights whose layers are those of the network."""
+    n_features = network.node_features.width
+    return GIN(n_features, 1, width=method.width, layers=method.layers, encoder=method.encoder)
+
+
+def _plan(method: Pretrains, network: GraphNetwork) -> EncoderPlan:
+    return EncoderPlan(method.encoder, method.width, method.layers, network.node_features)
+
+
+# -- encoders in files ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -128,151 +271,6 @@ class SavedEncoder:
         )
         if not is_sound:
             raise ValueError("its description has values of other types")
-
-
-@dataclass(frozen=True, eq=False)
-class Pretrained:
-    """What pre-training has made.
-
-    Attributes
-    ----------
-    weights : dict of str to Tensor
-        Of the layers of the GIN, by name: ``layers.0.inner.weight`` and so on.
-    history : dict of str to list of float
-        What happened, epoch by epoch; ``loss`` is always there.
-    """
-
-    weights: dict[str, Tensor]
-    history: dict[str, list[float]]
-
-
-@parameters
-class CanPretrain(NeuralClassifier):
-    """A GIN whose layers can be pre-trained on graphs without labels, saved, and started from.
-
-    A subclass writes `_pretrain`. An encoder of any such method will do for any other. See
-    `NeuralClassifier` for the other parameters.
-
-    Parameters
-    ----------
-    pretrain_epochs : int
-        Passes over all graphs while pre-training, labeled or not.
-    pretrain_batch_size : int
-        Graphs in a step of pre-training, which are compared with each other.
-    pretrain_learning_rate : float
-        Of Adam while pre-training.
-    pretrained : str or None
-        Folder of an encoder that was pre-trained before, by ``kgnn pretrain`` or by `pretrain`, to
-        start from. If graphs to be predicted were among those that it has seen, accuracy on them
-        is that of a transductive setting.
-    """
-
-    committee: Count = 3
-    pretrain_epochs: Count = 20
-    # Paper silent: as GraphCL; the more graphs in a batch, the more there is to tell apart.
-    pretrain_batch_size: Annotated[int, Bounds(2)] = 128
-    # Paper silent: the best on VAL of 0.001, 0.003 and 0.01 for GraphCL, on two datasets.
-    pretrain_learning_rate: NonNegative = 0.01
-    pretrained: str | None = None
-
-    def pretrain(self, X: Graphs, y: ArrayLike | None = None) -> SavedEncoder:
-        """Pre-train alone, on all graphs, and return an encoder that can be saved.
-
-        Parameters
-        ----------
-        X : GraphDataset or list of graphs
-        y : ignored
-            Labels play no part in it.
-        """
-        check(self)
-        if self.pretrained is not None:
-            raise ParameterError(
-                f"The 'pretrained' parameter of {type(self).__name__} must be None where an "
-                f"encoder is to be made, got {self.pretrained!r}."
-            )
-        graphs = as_dataset(X)
-        require_several(graphs)
-        targets = np.full(len(graphs), UNLABELED)
-        task = Task(graphs.with_targets(targets), targets, 1, None, self.random_state)
-        network = super()._gnn(task)
-        made = self._pretrain(task, network)
-        return SavedEncoder(
-            self._plan(network),
-            made.weights,
-            method=type(self).__name__,
-            dataset=graphs.name,
-            loss=made.history["loss"],
-        )
-
-    def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
-        """Learn the layers of a GIN from ``task.graphs``, without labels.
-
-        ``network.build(network.node_features.width)`` gives the module with random weights that
-        `fit` trains, and ``network.pool`` has the graphs, prepared.
-        """
-        raise NotImplementedError
-
-    def _gnn(self, task: Task) -> GraphNetwork:
-        network = super()._gnn(task)
-        before = self._before_labels(task, network)
-        if before is not None:
-            network.start = before.weights
-        return network
-
-    def _before_labels(self, task: Task, network: GraphNetwork) -> Pretrained | None:
-        """Return what to start from: the saved encoder, if there is one and it fits."""
-        if self.pretrained is None:
-            return None
-        saved = SavedEncoder.open(self.pretrained)
-        with seeded_torch(task.seed, "shapes"):
-            saved.require(self._plan(network), self._gin(network))
-        return Pretrained(saved.weights, {"loss": saved.loss})
-
-    def _gin(self, network: GraphNetwork) -> GIN:
-        """Return a GIN with random weights whose layers are those of the network."""
-        n_features = network.node_features.width
-        return GIN(n_features, 1, width=self.width, layers=self.layers, encoder=self.encoder)
-
-    def _plan(self, network: GraphNetwork) -> EncoderPlan:
-        return EncoderPlan(self.encoder, self.width, self.layers, network.node_features)
-
-    def _pretraining(self) -> OptimizerConfig:
-        # Paper silent: no weight decay and the last weights, as in the original codes.
-        return OptimizerConfig(
-            self.pretrain_epochs,
-            self.pretrain_batch_size,
-            self.pretrain_learning_rate,
-            weight_decay=0.0,
-            averaging=0.0,
-        )
-
-
-@parameters
-class PretrainedClassifier(CanPretrain):
-    """A GIN whose layers learn from all training graphs in `fit`, before labels come in.
-
-    With ``pretrained`` the saved encoder takes the place of that. Fine-tuning is that of
-    `NeuralClassifier`: a new classifier on top, and all weights move. See `CanPretrain` for the
-    other parameters.
-
-    Attributes
-    ----------
-    encoder_ : dict of str to Tensor
-        The weights that fine-tuning has started from.
-    pretraining_ : dict of str to list of float
-        What happened in pre-training, epoch by epoch.
-    """
-
-    def _gnn(self, task: Task) -> GraphNetwork:
-        # Should this fit be stopped while pre-training, an earlier one must not pass for it.
-        if hasattr(self, "gnn_"):
-            del self.gnn_
-        return super()._gnn(task)
-
-    def _before_labels(self, task: Task, network: GraphNetwork) -> Pretrained:
-        made = super()._before_labels(task, network) or self._pretrain(task, network)
-        self.encoder_, self.pretraining_ = made.weights, made.history
-        return made
 
 
 def _nodes_in_words(nodes: NodeFeatures) -> str:

@@ -4,9 +4,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from kgnn.engine.augmentation_law import AugmentationLaw, project_to_simplex
+from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.methods.joao import JOAO, AugmentationLaw, project_to_simplex
+from kgnn.testing import CHECKS
 
+TRAIN = planted_motifs(40, n_nodes=12)
+LABELS = np.where(np.arange(40) < 12, TRAIN.targets, -1)
+FAST = {"epochs": 3, "pretrain_epochs": 2, "width": 8, "committee": 1}
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30).map(np.array)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_it_keeps_the_contract(check):
+    check(JOAO(epochs=15, pretrain_epochs=2))
+
+
+def test_the_probabilities_are_in_the_history_and_follow_the_losses():
+    history = JOAO(gamma=0.1, **FAST).fit(TRAIN, LABELS).pretraining_
+    assert len(history) == 1 + 25
+    assert sum(values[-1] for name, values in history.items() if name != "loss") == pytest.approx(1)
+    frozen = JOAO(beta=0.0, **FAST).fit(TRAIN, LABELS).pretraining_
+    assert frozen["identity + node_drop"] == pytest.approx([1 / 25] * 2)
+    # Two untouched views are told apart best, so that they come least often.
+    moved = JOAO(**{**FAST, "pretrain_epochs": 4}).fit(TRAIN, LABELS).pretraining_
+    assert moved["identity + identity"][-1] < 1 / 25
+
+
+# The projection
 
 
 def by_bisection(values):
@@ -171,15 +195,6 @@ def test_draws_follow_the_law():
     possible = law.proba > 0
     assert (counts[~possible] == 0).all()
     assert stats.chisquare(counts[possible], 20_000 * law.proba[possible]).pvalue > 0.01
-
-
-def test_draws_repeat_with_the_seed():
-    law = AugmentationLaw()
-    first, again, other = (law.draw(50, np.random.default_rng(seed)) for seed in (0, 0, 1))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    assert first.shape == (50, 2)
-    assert first.dtype == np.int64
 
 
 def test_a_view_may_have_no_choice():
