@@ -28,8 +28,8 @@ from kgnn.engine.loop import batches
 from kgnn.engine.network import passes
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.interop import to_pyg
 from kgnn.graphs.loading import load
+from kgnn.graphs.pyg_data import to_pyg
 from kgnn.threads import limit_threads
 
 WIDTH, LAYERS, BATCH = 64, 3, 32

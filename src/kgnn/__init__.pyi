@@ -5,10 +5,10 @@ from .estimator.saving import open_model as open_model
 from .graphs.graph import Graph as Graph
 from .graphs.graph import GraphDataset as GraphDataset
 from .graphs.interop import from_networkx as from_networkx
-from .graphs.interop import from_pyg as from_pyg
 from .graphs.interop import to_networkx as to_networkx
-from .graphs.interop import to_pyg as to_pyg
 from .graphs.loading import load as load
+from .graphs.pyg_data import from_pyg as from_pyg
+from .graphs.pyg_data import to_pyg as to_pyg
 from .graphs.readers.smiles import from_smiles as from_smiles
 from .kernels.graphlets import Graphlets as Graphlets
 from .kernels.optimal_assignment import OptimalAssignment as OptimalAssignment

@@ -13,8 +13,9 @@ from torch_geometric.data import Batch, Data
 
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
-from kgnn.graphs.interop import as_dataset, from_networkx, from_pyg, to_networkx, to_pyg
+from kgnn.graphs.interop import as_dataset, from_networkx, to_networkx
 from kgnn.graphs.packing import pack
+from kgnn.graphs.pyg_data import from_pyg, to_pyg
 from kgnn.graphs.readers.smiles import from_smiles
 from tests.graphs.strategies import datasets
 

@@ -11,8 +11,9 @@ import torch
 from torch_geometric.data import Data
 
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.graphs.interop import from_networkx, from_pyg
+from kgnn.graphs.interop import from_networkx
 from kgnn.graphs.labels import by_position, is_unknown, known_or_none
+from kgnn.graphs.pyg_data import from_pyg
 from kgnn.graphs.readers import jsonl
 from kgnn.graphs.readers.smiles import from_smiles
 from kgnn.graphs.readers.tu import read as read_tu

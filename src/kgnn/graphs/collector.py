@@ -161,7 +161,7 @@ def collect_runs(
         n_unread += 1
         on_error(error)
 
-    # Hashes of names take little memory; two of a hundred million names collide hardly ever.
+    # Hashes take little memory; collisions among a hundred million names are very rare.
     names_before = set[int]()
     run, size, positions = GraphCollector(), 0, list[int]()
     for number, (place, graph) in enumerate(read(count)):

@@ -161,7 +161,7 @@ class GraphDataset:
 
     @property
     def arc_sources(self) -> ShortInts:
-        """Node that each arc starts from; not kept, for it takes as much memory as the arcs."""
+        """Node that each arc starts from; not kept, since it takes as much memory as the arcs."""
         return np.repeat(np.arange(self.n_nodes, dtype=np.int32), self.degrees)
 
     @cached_property
@@ -171,11 +171,6 @@ class GraphDataset:
         is_loop = self.neighbors == self.arc_sources
         loops_before = np.searchsorted(np.flatnonzero(is_loop), first_arc)
         return frozen((np.diff(first_arc) + np.diff(loops_before)) // 2)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(array.nbytes for array in self.arrays().values())
 
     # -- content ----------------------------------------------------------------------------------
 

@@ -20,21 +20,11 @@ from kgnn.graphs.collector import GraphCollector, require_graphs
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.labels import by_position, require_length, targets_by_position
 from kgnn.graphs.packing import concatenate
-from kgnn.graphs.pyg_data import from_pyg, to_pyg
+from kgnn.graphs.pyg_data import from_pyg
 from kgnn.graphs.readers.smiles import from_smiles
 
 if TYPE_CHECKING:
     import networkx as nx
-
-__all__ = [
-    "NotGraphsError",
-    "as_dataset",
-    "from_networkx",
-    "from_pyg",
-    "is_graph",
-    "to_networkx",
-    "to_pyg",
-]
 
 
 class NotGraphsError(GraphDataError, TypeError):

@@ -15,9 +15,10 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError
-from kgnn.graphs.collector import GraphCollector
+from kgnn.graphs.collector import Found, collect
 from kgnn.graphs.datasets.cache import cached
 from kgnn.graphs.graph import GraphDataset
 
@@ -62,61 +63,50 @@ def from_source(
     >>> function.name, function.node_labels[:4]
     ('source.double', ['FunctionDef', 'arguments', 'Return', 'arg'])
     """
-    graphs = GraphCollector()
     try:
-        _add_functions(graphs, source, module, target, min_nodes, max_nodes)
+        graphs = collect(module, _graphs_in(source, module, target, min_nodes, max_nodes))
     except SyntaxError as error:
         raise GraphDataError(f"{module}, line {error.lineno}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise GraphDataError(f"{module} cannot be read as Python: {error!r}") from error
-    if not graphs:
+    if not len(graphs):
         raise GraphDataError(f"{module} holds no function of {min_nodes} or more nodes")
-    return graphs.dataset(module)
+    return graphs
 
 
 def _build() -> GraphDataset:
     library = Path(sysconfig.get_path("stdlib"))
-    graphs = GraphCollector()
+    graphs = collect(NAME, _graphs_of_packages(library))
+    if not len(graphs):
+        raise DatasetUnavailableError(
+            f"{NAME} is built from the source of Python's standard library, but {library} holds "
+            f"no source of {', '.join(PACKAGES)}. Use a Python that is installed with its library."
+        )
+    return graphs
+
+
+def _graphs_of_packages(library: Path) -> Found:
     for package in PACKAGES:
         for path in sorted((library / package).rglob("*.py")):
             parts = path.relative_to(library).with_suffix("").parts
             if not {"test", "tests"} & set(parts):
                 module = ".".join(parts).removesuffix(".__init__")
-                _add_functions(graphs, path.read_bytes(), module, package, MIN_NODES, MAX_NODES)
-    if not graphs:
-        raise DatasetUnavailableError(
-            f"{NAME} is built from the source of Python's standard library, but {library} holds "
-            f"no source of {', '.join(PACKAGES)}. Use a Python that is installed with its library."
-        )
-    return graphs.dataset(NAME)
+                yield from _graphs_in(path.read_bytes(), module, package, MIN_NODES, MAX_NODES)
 
 
-def _add_functions(
-    graphs: GraphCollector,
-    source: str | bytes,
-    module: str,
-    target: str | None,
-    min_nodes: int,
-    max_nodes: int | None,
-) -> None:
+def _graphs_in(
+    source: str | bytes, module: str, target: str | None, min_nodes: int, max_nodes: int | None
+) -> Found:
     seen: Counter[str] = Counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the style of the source
         tree = ast.parse(source)
     for qualname, function in _functions(tree, module):
         seen[qualname] += 1
-        labels, edges, edge_labels = _graph(function)
-        if min_nodes <= len(labels) <= (max_nodes or len(labels)):
+        graph = _graph(function)
+        if min_nodes <= graph["n_nodes"] <= (max_nodes or graph["n_nodes"]):
             name = qualname if seen[qualname] == 1 else f"{qualname}#{seen[qualname]}"
-            graphs.add(
-                name,
-                len(labels),
-                edges,
-                node_labels=labels,
-                edge_labels=edge_labels,
-                target=target,
-                name=name,
-            )
+            yield name, {**graph, "target": target, "name": name}
 
 
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function]]:
@@ -130,8 +120,8 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function]]:
             yield from _functions(child, prefix)
 
 
-def _graph(function: _Function) -> tuple[list[str], list[tuple[int, int]], list[str]]:
-    """Return the labels of nodes, the edges and their labels.
+def _graph(function: _Function) -> dict[str, Any]:
+    """Return the arguments of `GraphCollector.add`.
 
     Nodes are numbered by their position in a walk through the tree, since Python shares one object
     between all places of an operator. Contexts (load, store) carry no information.
@@ -146,4 +136,10 @@ def _graph(function: _Function) -> tuple[list[str], list[tuple[int, int]], list[
         edges += pairwise(numbers)
         edge_labels += ["child"] * len(numbers) + ["next"] * (len(numbers) - 1)
         nodes += children
-    return [type(node).__name__ for node in nodes], edges, edge_labels
+    labels = [type(node).__name__ for node in nodes]
+    return {
+        "n_nodes": len(nodes),
+        "edges": edges,
+        "node_labels": labels,
+        "edge_labels": edge_labels,
+    }
