@@ -115,9 +115,9 @@ def test_classes_can_be_called_by_name_after_the_fit(tmp_path):
     assert model.predict(graphs[:4]).tolist() == [graph.target for graph in graphs[:4]]
     assert model.labeled_graphs_[0].target == graphs[0].target
     assert kgnn.open_model(model.save(tmp_path)).classes_.tolist() == list(graphs.class_names)
-    with pytest.raises(ParameterError, match="are no positions in"):
+    with pytest.raises(ParameterError, match="are not positions in"):
         model.name_classes(graphs.class_names)  # they have names already
-    with pytest.raises(ParameterError, match="are no positions in"):
+    with pytest.raises(ParameterError, match="are not positions in"):
         WL(**FAST).fit(graphs, graphs.targets).name_classes(["cycle"])
 
 
@@ -365,7 +365,7 @@ def test_any_whole_number_is_a_seed(method, seed):
 
 def test_positions_below_zero_are_no_places_in_a_list_of_names():
     model = WL(**FAST).fit(cycles_and_trees(20), [-2, 1] * 10)
-    with pytest.raises(ParameterError, match="are no positions in"):
+    with pytest.raises(ParameterError, match="are not positions in"):
         model.name_classes(["a", "b", "c"])
 
 

@@ -141,7 +141,7 @@ def test_similar_graphs_come_by_the_models_kernel(model):
     found = model.similar(GRAPHS[:2], n=3)
     assert [near[0].row for near in found] == [0, 1]  # labeled graphs themselves
     assert found[0][0].kernel_value == pytest.approx(1)
-    features = model.networks_[1].features.transform(GRAPHS[:2]).toarray()
+    features = model.networks_[1].kernel.transform(GRAPHS[:2]).toarray()
     cosine = features[0] @ features[1] / np.linalg.norm(features[0]) / np.linalg.norm(features[1])
     every = {near.row: near for near in model.similar(GRAPHS[:1], n=60)[0]}
     assert every[1].kernel_value == pytest.approx(cosine)

@@ -1,4 +1,4 @@
-"""The contract that every method keeps: scikit-learn's verbs, graphs in place of rows."""
+"""The contract that every method keeps: scikit-learn's verbs, on graphs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from kgnn.engine.loop import History
 
 UNLABELED = -1
-COMBINED = "both"  # the parts of a model together
 _NODES_AT_ONCE = 1 << 19
 Graphs = GraphDataset | Sequence[Any]
 
@@ -135,7 +134,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         try:
             self._fit_labeled(graphs, targets, classes, validation)
         except BaseException:
-            self._forget()  # half a model would answer, or fail in its depths
+            self._forget()  # an incomplete model must not answer
             raise
         return self
 
@@ -175,7 +174,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             calibrate_model(self, task)
 
     def _forget(self) -> None:
-        """Drop what an earlier fit has set: not every fit sets all of it."""
+        """Remove the attributes of an earlier fit; not every fit sets all of them."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
@@ -192,37 +191,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             "classes": self.classes_.tolist(),
         }
 
-    @property
-    def class_names(self) -> list[str]:
-        """The classes as text, for tables and files."""
-        check_is_fitted(self, "classes_")
-        return list(self.labeled_graphs_.class_names)
-
-    def name_classes(self, names: Sequence[str]) -> Self:
-        """Call the classes by name from now on, where `fit` was given positions in ``names``."""
-        check_is_fitted(self, "classes_")
-        if self.classes_.dtype.kind != "i" or not (
-            min(self.classes_) >= 0 and max(self.classes_) < len(names)
-        ):
-            classes = self.classes_.tolist()
-            raise ParameterError(f"The classes {classes} are no positions in {list(names)}.")
-        self.classes_ = np.array(names)[self.classes_]
-        called = self.classes_.tolist()
-        self.labeled_graphs_ = replace(self.labeled_graphs_, class_names=tuple(called))
-        self.fitted_on_["classes"] = called
-        return self
-
-    def save(self, path: str | Path) -> Path:
-        """Save to a folder, or a file that ends in ``.safetensors``; `kgnn.open_model` reads it."""
-        from kgnn.estimator.saving import save_model
-
-        check_is_fitted(self, "classes_")
-        return save_model(self, path)
-
-    def saved_state(self) -> dict[str, Any]:
-        """Return the attributes that `fit` has set and that predictions need."""
-        fitted = {key: value for key, value in vars(self).items() if key.endswith("_")}
-        return {key: value for key, value in fitted.items() if key not in self._not_saved}
+    def predict(self, X: Graphs) -> NDArray[Any]:
+        """Return the most probable label of each graph."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Graphs) -> Floats:
         """Return the probability of each class, ``(n_graphs, n_classes)``."""
@@ -233,23 +205,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         runs = track(_runs(graphs), "predicting")
         proba = [self._predict_proba(_hidden(graphs[run])) for run in runs]
         return sharpen(np.concatenate(proba), self.sharpness_)
-
-    def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
-        """Return the probabilities of each part of the model, and of all together as ``both``.
-
-        Empty where a model has one part, as most have.
-        """
-        check_is_fitted(self, "classes_")
-        return {}
-
-    def predict_proba_all(self, X: Graphs) -> dict[str, Floats]:
-        """Return the model's own probabilities as ``prediction``, and those of its parts."""
-        return {PREDICTION: self.predict_proba(X), **self.predict_proba_each(X)}
-
-    def story(self) -> Story:
-        """Tell what happened in `fit`."""
-        check_is_fitted(self, "classes_")
-        return Story({"gnn": self.history_} if hasattr(self, "history_") else {}, [], "")
 
     def predict_sets(self, X: Graphs, *, error: float = 0.1) -> list[list[Any]]:
         """Return for each graph the labels that it may have, most probable first.
@@ -262,6 +217,25 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def sets_of(self, proba: Floats, *, error: float = 0.1) -> list[list[Any]]:
         """Return the sets of `predict_sets` for these probabilities."""
         return labels_in_sets(proba, self.classes_.tolist(), self.held_out_, error)
+
+    def score(self, X: Graphs, y: ArrayLike | None = None, sample_weight: Any = None) -> float:
+        """Return the accuracy on the graphs that have a label.
+
+        ``y`` defaults to the dataset's targets and may have −1 or None, as in `fit`: so
+        `sklearn.model_selection.cross_val_score` works on partly labeled graphs.
+        """
+        check_is_fitted(self, "classes_")
+        graphs = as_dataset(X)
+        codes, labels = self._encode(graphs, y)
+        known = np.flatnonzero(codes >= 0)
+        if not len(known):
+            raise GraphDataError(
+                f"a score needs labels, and none of the {len(graphs)} graphs has one"
+            )
+        require_same_form(codes, labels, len(self.classes_))
+        right = self.predict_proba(graphs[known]).argmax(axis=1) == codes[known]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right, weights=weights))
 
     def explain(self, graph: Any, *, neighbors: int = 5, error: float = 0.1) -> Explanation:
         """Explain the class of a graph: evidence for and against it, similar labeled graphs.
@@ -286,16 +260,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         return most_similar_labeled(self, as_dataset(X), n)
 
-    def similarity_to_labeled(self, graphs: GraphDataset) -> Floats:
-        """Return kernel values with the labeled graphs, ``(n_graphs, n_labeled)``."""
-        return plain_similarity(graphs, self.labeled_graphs_)
-
-    def attention_to_labeled(self, graphs: GraphDataset) -> Floats:
-        """Return attention to the labeled graphs, ``(n_hops, n_graphs, n_labeled)``, if any."""
-        return np.zeros((0, len(graphs), len(self.labeled_graphs_)))
-
     def novelty(self, X: Graphs) -> list[Novelty]:
-        """Return for each graph how unlike the training graphs it is, and in what."""
+        """Return for each graph how it differs from the training graphs."""
         check_is_fitted(self, "classes_")
         return self.familiar_.compare(as_dataset(X))
 
@@ -315,33 +281,66 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         labels = self.classes_.tolist()
         return next_to_label(as_dataset(X), self.labeled_graphs_, ask, labels, n)
 
-    def predict(self, X: Graphs) -> NDArray[Any]:
-        """Return the most probable label of each graph."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+    def save(self, path: str | Path) -> Path:
+        """Save to a folder, or a file that ends in ``.safetensors``; `kgnn.open_model` reads it."""
+        from kgnn.estimator.saving import save_model
 
-    def score(self, X: Graphs, y: ArrayLike | None = None, sample_weight: Any = None) -> float:
-        """Return the accuracy on the graphs that have a label.
+        check_is_fitted(self, "classes_")
+        return save_model(self, path)
 
-        ``y`` defaults to the dataset's targets and may have −1 or None, as in `fit`: so
-        `sklearn.model_selection.cross_val_score` works on partly labeled graphs.
+    @property
+    def class_names(self) -> list[str]:
+        """The classes as text, for tables and files."""
+        check_is_fitted(self, "classes_")
+        return list(self.labeled_graphs_.class_names)
+
+    def name_classes(self, names: Sequence[str]) -> Self:
+        """Give names to classes that are positions in ``names``."""
+        check_is_fitted(self, "classes_")
+        if self.classes_.dtype.kind != "i" or not (
+            min(self.classes_) >= 0 and max(self.classes_) < len(names)
+        ):
+            classes = self.classes_.tolist()
+            raise ParameterError(f"The classes {classes} are not positions in {list(names)}.")
+        self.classes_ = np.array(names)[self.classes_]
+        called = self.classes_.tolist()
+        self.labeled_graphs_ = replace(self.labeled_graphs_, class_names=tuple(called))
+        self.fitted_on_["classes"] = called
+        return self
+
+    # A method overrides these where it has more to tell.
+
+    def story(self) -> Story:
+        """Tell what happened in `fit`."""
+        check_is_fitted(self, "classes_")
+        return Story({"gnn": self.history_} if hasattr(self, "history_") else {}, [], "")
+
+    def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
+        """Return the probabilities of each part of the model, and of all together as ``both``.
+
+        Empty where a model has one part, as most have.
         """
         check_is_fitted(self, "classes_")
-        graphs = as_dataset(X)
-        codes, labels = self._encode(graphs, y)
-        known = np.flatnonzero(codes >= 0)
-        if not len(known):
-            raise GraphDataError(
-                f"a score needs labels, and none of the {len(graphs)} graphs has one"
-            )
-        require_same_form(codes, labels, len(self.classes_))
-        right = self.predict_proba(graphs[known]).argmax(axis=1) == codes[known]
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(right, weights=weights))
+        return {}
 
-    def _can_predict(self) -> bool:
-        """Tell whether a fit that Ctrl-C stopped can predict."""
-        return False
+    def predict_proba_all(self, X: Graphs) -> dict[str, Floats]:
+        """Return the model's own probabilities as ``prediction``, and those of its parts."""
+        return {PREDICTION: self.predict_proba(X), **self.predict_proba_each(X)}
+
+    def similarity_to_labeled(self, graphs: GraphDataset) -> Floats:
+        """Return kernel values with the labeled graphs, ``(n_graphs, n_labeled)``."""
+        return plain_similarity(graphs, self.labeled_graphs_)
+
+    def attention_to_labeled(self, graphs: GraphDataset) -> Floats:
+        """Return attention to the labeled graphs, ``(n_hops, n_graphs, n_labeled)``, if any."""
+        return np.zeros((0, len(graphs), len(self.labeled_graphs_)))
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return the attributes that `fit` has set and that predictions need."""
+        fitted = {key: value for key, value in vars(self).items() if key.endswith("_")}
+        return {key: value for key, value in fitted.items() if key not in self._not_saved}
+
+    # A method writes these.
 
     def _fit(self, task: Task) -> None:
         """Learn from a task with at least two classes; set attributes that end in ``_``."""
@@ -350,6 +349,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
         """Return class probabilities of at least one graph."""
         raise NotImplementedError
+
+    def _can_predict(self) -> bool:
+        """Tell whether a fit that Ctrl-C stopped can predict."""
+        return False
 
     def _encode(self, graphs: GraphDataset, y: Any) -> tuple[Ints, list[Any]]:
         """Encode labels in ``classes_``, followed by labels that are none of them."""
@@ -387,11 +390,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _runs(graphs: GraphDataset) -> list[slice]:
-    """Cut graphs into runs of a bounded number of nodes, so that predictions take little memory."""
+    """Cut graphs into runs of a bounded number of nodes, which bounds the memory needed."""
     run = graphs.node_offsets[:-1] // _NODES_AT_ONCE
     return [slice(a, b) for a, b in pairwise([0, *(np.flatnonzero(np.diff(run)) + 1), len(graphs)])]
 
 
 def _hidden(graphs: GraphDataset) -> GraphDataset:
-    """Return the graphs without their targets, so that no method can read them by accident."""
+    """Return the graphs without their targets, so that no method can read them."""
     return graphs.with_targets(np.full(len(graphs), UNLABELED))

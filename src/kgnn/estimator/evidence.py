@@ -1,19 +1,17 @@
-"""How much the parts of a graph speak for a class: the model is asked again without them.
+"""Evidence: how much each part of a graph raises the odds of its predicted class.
 
 The *evidence* of a set S of nodes for a class is
 
     log-odds of the class, given the graph  −  log-odds of the class, given the graph without S
 
-where a graph without S has lost these nodes and their edges, nothing else, and the log-odds are
-those of the model's own probabilities. +1 means that S multiplies the odds by e ≈ 2.7. It is a
-measurement and not an approximation: whoever removes the nodes and asks the model gets the same
-number, up to ±20: beyond that, probabilities are so near 0 or 1 that they may have been rounded to
-it, and evidence that is larger counts as ±20. What a class lacks can be no evidence: a graph may be
-of a class because it has no ring.
+where the graph without S lacks these nodes and their edges. +1 means that S multiplies the odds by
+e ≈ 2.7. Evidence is measured, not approximated: remove the nodes, ask the model again, and you get
+the same number. It is clipped to ±20, because probabilities beyond may have been rounded to 0 or 1.
+What a graph lacks has no evidence, although it may decide the class.
 
-Asked for are single nodes, and the *rooted substructures* of the graph: all nodes that have the
-same Weisfeiler-Lehman color of a depth, which is the same surroundings up to that distance. A set
-of more than half of the nodes is not asked for, since what is left is another graph.
+Measured are single nodes, and the *rooted substructures* of the graph: all nodes with the same
+Weisfeiler-Lehman color of some depth, that is, with the same surroundings up to that distance. Sets
+of more than half of the nodes are skipped, because too little of the graph would be left.
 """
 
 from __future__ import annotations
@@ -28,24 +26,24 @@ from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.colors import colors, neighbor_sums, numbered, resolve_start
 from kgnn.kernels.weisfeiler_lehman import subtree
 
-# Probabilities of graphs by who says so, each (n_graphs, n_classes); the model's own has this name.
+# Graphs to probabilities by name, each (n_graphs, n_classes): of the model itself, of its parts,
+# and of its parts together.
 Predict = Callable[[GraphDataset], Mapping[str, Floats]]
-PREDICTION = "prediction"
+PREDICTION, COMBINED = "prediction", "both"
 
 # What an explanation may cost: nodes of all graphs that the model is asked about.
 _MOST_NODES = 1 << 17
 _FEWEST_SETS = 16
 _LONGEST_WALKS = 2000  # nodes of an unfolded neighborhood that is written out
 _LONGEST_TEXT = 300
-# Odds that change by a factor of 500 million. Where a probability was rounded to 0 the true change
-# is unknown: the logarithm of the smallest number there is would be shown as if it were measured.
+# Odds that change by a factor of 500 million; beyond, probabilities may have been rounded.
 MOST_EVIDENCE = 20.0
 _TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
 class Substructure:
-    """Nodes with the same surroundings, and what they say.
+    """Nodes with the same surroundings, and their evidence.
 
     Attributes
     ----------
@@ -55,10 +53,10 @@ class Substructure:
         How far the surroundings reach.
     nodes : tuple of int
     evidence : dict of str to float
-        For the predicted class, from −20 to 20: of the model (``prediction``), and of its networks
-        where it has several.
+        For the predicted class, from −20 to 20: by the model (``prediction``), and by its networks
+        if it has several.
     without : float
-        Probability of the predicted class, were these nodes not there.
+        Probability of the predicted class without these nodes.
     """
 
     text: str
@@ -70,13 +68,12 @@ class Substructure:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for and against the predicted class.
+    """Evidence for and against the predicted class.
 
     Attributes
     ----------
     nodes : tuple of float
-        Evidence of each node alone; in graphs too large for that, its share of the smallest
-        substructure that was measured.
+        Evidence of each node; in large graphs, its share of the smallest measured substructure.
     substructures : tuple of Substructure
         Most evidence first.
     notes : tuple of str
@@ -95,7 +92,7 @@ class _Part:
 
 
 def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 2) -> Evidence:
-    """Ask a model what it would say without each part of a graph.
+    """Measure the evidence of the parts of a graph.
 
     Parameters
     ----------
@@ -105,7 +102,7 @@ def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 
     target : int
         Column of the class that evidence is for.
     depth : int
-        Of the largest substructures.
+        Of the deepest substructures.
 
     Examples
     --------
@@ -173,7 +170,7 @@ def log_odds(proba: Floats, target: int) -> Floats:
 
 
 def _affordable(graph: GraphDataset, depth: int) -> tuple[list[_Part], tuple[str, ...]]:
-    """Return the sets of nodes to ask for, shallow and common substructures first."""
+    """Return the sets of nodes to measure, shallow and common substructures first."""
     n = graph.n_nodes
     if n < 2:
         return [], ("A graph of one node has no parts that could be left out.",)
@@ -190,7 +187,7 @@ def _affordable(graph: GraphDataset, depth: int) -> tuple[list[_Part], tuple[str
 
 
 def _substructures(graph: GraphDataset, depth: int) -> list[_Part]:
-    """Return the classes of nodes that look alike, those of equal nodes once, at least depth."""
+    """Return the sets of nodes that look alike; equal sets once, at the least depth."""
     parts: dict[bytes, _Part] = {}
     for level, coloring in enumerate(colors(graph, depth)):
         _, number = numbered(coloring)

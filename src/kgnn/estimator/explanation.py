@@ -28,7 +28,7 @@ _COMPARED_AT_ONCE = 1024  # graphs whose similarities to all labeled ones are in
 
 @dataclass(frozen=True)
 class Sketch:
-    """A graph as it can be drawn: whole, or the part that matters.
+    """A graph to draw: whole, or its most important part.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Neighbor:
-    """A labeled graph, as seen from another graph.
+    """A labeled graph next to another graph.
 
     Attributes
     ----------
@@ -94,10 +94,10 @@ class Neighbor:
     label : object
         Its class.
     kernel_value : float
-        Cosine of the two graphs' Weisfeiler-Lehman features: 1 for graphs that the kernel cannot
-        tell apart, 0 for graphs that have nothing in common.
+        Cosine of the two graphs' kernel features: 1 for graphs that the kernel cannot tell apart,
+        0 for graphs that have nothing in common.
     attention : tuple of float
-        Share of the memory's attention at each hop; empty for a model without a memory.
+        Share of the memory's attention at each hop; empty without a memory.
     """
 
     row: int
@@ -125,21 +125,19 @@ class Explanation:
         Probability of each class: the model's own (``prediction``), and those of its networks and
         of ``both`` where it has several.
     label_set : tuple or None
-        Labels that the graph may have, with an error of at most ``error``; None where the model
-        has nothing to promise it by.
+        Labels that the graph may have, with an error of at most ``error``; None without held-out
+        graphs.
     error : float
     novelty : Novelty
-        How unlike the training graphs it is.
+        How it differs from the training graphs.
     evidence : Evidence
-        What in the graph speaks for and against the predicted class; see
-        `kgnn.estimator.evidence`.
+        For and against the predicted class; see `kgnn.estimator.evidence`.
     neighbors : tuple of Neighbor
         Labeled graphs that the memory attends to most; without a memory, the most similar ones.
     neighbor_graphs : tuple of Sketch
         The same, to be drawn.
     elsewhere : tuple of float
-        Share of the attention, hop by hop, that goes to graphs whose labels are guesses of the
-        model itself.
+        Share of the attention, by hop, that goes to graphs annotated by the model itself.
     """
 
     method: str
@@ -161,19 +159,19 @@ class Explanation:
         return self.proba[PREDICTION][self.classes.index(self.predicted)]
 
     def speaking(self, *, against: bool = False, n: int = _SHOWN) -> tuple[Substructure, ...]:
-        """Return the substructures that speak most for the predicted class, or against it."""
+        """Return the substructures with the most evidence for or against the predicted class."""
         sign = -1 if against else 1
         found = [s for s in self.evidence.substructures if sign * s.evidence[PREDICTION] > 0]
         found.sort(key=lambda each: -abs(each.evidence[PREDICTION]))
         return tuple(found[:n])
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; `from_json` makes the same explanation of it."""
+        """Return plain data for `from_json`."""
         return {**asdict(self), "novelty": self.novelty._asdict()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Explanation:
-        """Read what `to_json` has written, also by way of a file."""
+        """Read what `to_json` returned, also after a round trip through JSON."""
         plain = _tupled(data)
         evidence = plain["evidence"]
         found = tuple(Substructure(**each) for each in evidence["substructures"])
@@ -297,7 +295,7 @@ def plain_similarity(graphs: GraphDataset, labeled: GraphDataset) -> Floats:
 
 
 def promised(explanation: Explanation) -> str:
-    """Say what the label is with a promised error, or why nothing is promised."""
+    """Write the set of labels, or why there is none."""
     if explanation.label_set is None:
         return "No set of labels: that needs a model fitted with validation graphs or cross_fit."
     labels = " or ".join(map(str, explanation.label_set))
@@ -305,14 +303,14 @@ def promised(explanation: Explanation) -> str:
 
 
 def familiarity(explanation: Explanation) -> str:
-    """Say whether the graph is like the training graphs."""
+    """Write whether the graph is like the training graphs."""
     if not explanation.novelty.is_novel:
         return "The graph looks like the training graphs."
     return f"Unlike the training graphs: {'; '.join(explanation.novelty.reasons)}."
 
 
 def signed(evidence: float) -> str:
-    """Write evidence for people, in three digits or so.
+    """Write evidence with about three digits.
 
     Examples
     --------
@@ -324,7 +322,7 @@ def signed(evidence: float) -> str:
 
 
 def node_list(nodes: tuple[int, ...], most: int = 8) -> str:
-    """Write nodes for people.
+    """Write a list of nodes, shortened.
 
     Examples
     --------

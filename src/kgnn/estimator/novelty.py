@@ -1,8 +1,8 @@
-"""How unlike the training graphs a graph is: a number and the reasons.
+"""How a graph differs from the training graphs: a score and reasons.
 
-A model gives every graph a class, also one that has nothing to do with what it has seen. Three
-things can be told without a model: labels of nodes that were never there, a size that was never
-there, and neighborhoods (Weisfeiler-Lehman colors of depth 1) that occurred in no training graph.
+A model gives every graph a class, even one unlike all that it was trained on. Three things are
+checked without the model: node labels, sizes, and neighborhoods (Weisfeiler-Lehman colors of
+depth 1) that no training graph has.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ import numpy as np
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.colors import Colors, colors
 
-# One training graph in a hundred has more unseen neighborhoods than this.
-_RARE = 0.99
-_FACTOR = 1.5  # by which a size may exceed what was there
+_RARE = 0.99  # quantile of the shares of unseen neighborhoods among training graphs
+_FACTOR = 1.5  # by which a size may exceed those of the training graphs
 
 
 class Novelty(NamedTuple):
-    """How unlike the training graphs a graph is.
+    """How a graph differs from the training graphs.
 
     Attributes
     ----------
     score : float
         Share of the graph's nodes whose neighborhood, or own label, no training graph has.
     reasons : tuple of str
-        What is unlike; empty for a graph that is as usual.
+        What differs; empty for a graph like the training graphs.
     unknown_labels : int
         Nodes with a label that no training graph has.
     """
@@ -39,7 +38,7 @@ class Novelty(NamedTuple):
 
     @property
     def is_novel(self) -> bool:
-        """Whether a prediction should not be trusted without a look."""
+        """Whether a prediction should be checked by hand."""
         return bool(self.reasons)
 
 
@@ -57,8 +56,7 @@ class Familiar:
     neighborhoods : (n,) uint64
         Colors of depth 1 of all training graphs, sorted.
     usual : float
-        Share of unseen neighborhoods that a training graph rarely exceeds, had it not been there
-        itself.
+        Share of neighborhoods unseen elsewhere that one training graph in a hundred exceeds.
     """
 
     label_names: tuple[str, ...]
@@ -69,7 +67,7 @@ class Familiar:
 
     @classmethod
     def of(cls, graphs: GraphDataset) -> Familiar:
-        """Look at training graphs.
+        """Summarize training graphs.
 
         Examples
         --------
@@ -94,7 +92,7 @@ class Familiar:
         )
 
     def compare(self, graphs: GraphDataset) -> list[Novelty]:
-        """Say of each graph how unlike the training graphs it is."""
+        """Return for each graph how it differs from the training graphs."""
         strange = _mean_by_graph(graphs, ~np.isin(_neighborhoods(graphs), self.neighborhoods))
         unknown = self._unknown_labels(graphs)
         sizes = graphs.graph_sizes.tolist()
@@ -124,7 +122,7 @@ class Familiar:
             reasons.append(f"it has {size} nodes, training graphs have {least} to {most}")
         if share > self.usual:
             reasons.append(
-                f"{share:.0%} of its nodes have neighbors as no training graph has them; "
+                f"{share:.0%} of its nodes have neighborhoods that no training graph has; "
                 f"{self.usual:.0%} would be usual"
             )
         return tuple(reasons)

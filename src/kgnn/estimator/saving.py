@@ -74,7 +74,7 @@ def save_model(model: GraphClassifier, path: str | Path) -> Path:
 
 
 def open_model(path: str | Path, *, classes: Iterable[type] = ()) -> GraphClassifier:
-    """Open a saved model, and check that it answers as it did then.
+    """Open a saved model, and check that it predicts as it did when it was saved.
 
     Nothing in the file is executed. A file that is damaged, hostile or of another version of kgnn
     is refused with `ModelFileError`.

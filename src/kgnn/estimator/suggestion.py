@@ -1,16 +1,16 @@
-"""Which graphs to label next: those that a model doubts, that stand for many, and no two alike.
+"""Which graphs to label next: uncertain ones that represent many others, and no two alike.
 
-Of the candidates a short list is drawn, in which a graph has the more weight the more it is
-doubted. From the list graphs are taken one by one, each time the one that stands for most of what
-is similar neither to a labeled graph nor to one taken before. The list is drawn, rather than the
-most doubted taken, since those are of one kind and often unlike all others; docs/label-next.md has
-figures. The draw is a hash of what graphs look like: the same candidates give the same list.
+A short list is drawn at random, with larger weights for more uncertain graphs. From it, graphs are
+chosen one by one: each time the one most similar to graphs that no labeled or chosen graph is
+similar to yet. Taking the most uncertain graphs instead would give graphs of one kind, often unlike
+all others; docs/label-next.md has figures. The draw is a hash of the graphs: the same candidates
+give the same list.
 
 References
 ----------
-Wei, Iyer & Bilmes, *Submodularity in data subset selection and active learning*, ICML 2015: doubt
-makes a list, facility location chooses from it.
-Kirsch et al., *Stochastic batch acquisition*, TMLR 2023: draws by a power of the doubt.
+Wei, Iyer & Bilmes, *Submodularity in data subset selection and active learning*, ICML 2015:
+uncertainty makes a list, facility location chooses from it.
+Kirsch et al., *Stochastic batch acquisition*, TMLR 2023: draws by a power of the uncertainty.
 """
 
 from __future__ import annotations
@@ -24,22 +24,21 @@ import numpy as np
 from scipy.stats import rankdata
 
 from kgnn.errors import ParameterError
-from kgnn.estimator.evidence import PREDICTION, Predict
+from kgnn.estimator.evidence import COMBINED, PREDICTION, Predict
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import gram
 from kgnn.kernels.colors import looks, mix
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 
-_POWER = 4.0  # of the doubt, in the draw of the short list
+_POWER = 4.0  # of the uncertainty, in the draw of the short list
 _LISTED_PER_CHOSEN = 5
 _LONGEST_LIST = 2048  # graphs, all of which are compared with each other: 32 MB
 _COMPARED_AT_ONCE = 1 << 22  # pairs of graphs
-_PARTS = "gnn", "memory"  # of a model, which may disagree
-_MUCH_DOUBT, _MUCH_DISAGREEMENT = 0.9, 0.2  # worth a word
+_HIGH_ENTROPY, _HIGH_DISAGREEMENT = 0.9, 0.2  # worth mentioning
 
 
 class Suggestion(NamedTuple):
-    """A graph that is worth a label.
+    """A graph worth labeling.
 
     Attributes
     ----------
@@ -84,9 +83,9 @@ def next_to_label(
     labeled : GraphDataset
         What the model was fitted on.
     ask : callable
-        Graphs to probabilities, by name of who says so; ``prediction`` is the model's own.
+        Graphs to probabilities of the model (``prediction``) and of its parts.
     classes : sequence
-        What the columns of probabilities stand for.
+        Labels of the columns of probabilities.
     n : int
 
     Examples
@@ -106,13 +105,13 @@ def next_to_label(
     if len(candidates.rows) == 0:
         return []
     opinion = Opinion.of(ask(graphs[candidates.rows]))
-    order = candidates.drawn(opinion.doubt)
+    order = candidates.drawn(opinion.uncertainty)
     length = min(_LISTED_PER_CHOSEN * n, _LONGEST_LIST)
     suggestions: list[Suggestion] = []
     while len(suggestions) < n and len(order):
         listed, order = order[:length], order[length:]
         among, covered = _similarities(graphs[candidates.rows[listed]], known)
-        chosen = most_covering(among, covered, opinion.doubt[listed], n - len(suggestions))
+        chosen = most_covering(among, covered, opinion.uncertainty[listed], n - len(suggestions))
         typical = float(np.median(1 - covered))
         suggestions += [
             _suggestion(graphs, candidates, opinion, classes, listed[at], 1 - covered[at], typical)
@@ -123,16 +122,15 @@ def next_to_label(
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Graphs that may be suggested, one of each look.
+    """Graphs that may be suggested, one of each set of identical-looking graphs.
 
     Attributes
     ----------
     rows : (n,) int
-        Where they are.
     alike : (n,) int
         How many others look the same.
     noise : (n,) float
-        From 0 to 1, drawn by looks; whenever something else is labeled, the draw is another.
+        From 0 to 1, a hash of the graph and of what is labeled.
     """
 
     rows: Ints
@@ -141,20 +139,17 @@ class Candidates:
 
     @classmethod
     def of(cls, graphs: GraphDataset, known: Sequence[GraphDataset]) -> Candidates:
-        """Leave out what is labeled, and what looks like something that is."""
+        """Leave out labeled graphs, and graphs that look like one."""
         own, theirs = looks(graphs), np.concatenate([looks(each) for each in known])
         free = np.flatnonzero((graphs.targets < 0) & ~np.isin(own, theirs))
         found, first, counts = np.unique(own[free], return_index=True, return_counts=True)
         bits = mix(found + theirs.sum(dtype=np.uint64)) >> np.uint64(11)
         return cls(free[first], counts - 1, (bits.astype(np.float64) + 0.5) / 2.0**53)
 
-    def drawn(self, doubt: Floats) -> Ints:
-        """Return an order in which a candidate is the sooner, the more it is doubted.
-
-        It is a draw without replacement, where the weight of a candidate is a power of its doubt.
-        """
+    def drawn(self, uncertainty: Floats) -> Ints:
+        """Draw all candidates without replacement, weighted by a power of their uncertainty."""
         gumbel = -np.log(-np.log(self.noise))
-        return np.argsort(-(_POWER * np.log(doubt) + gumbel), kind="stable")
+        return np.argsort(-(_POWER * np.log(uncertainty) + gumbel), kind="stable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,9 +160,9 @@ class Opinion:
     ----------
     proba : (n, n_classes)
     entropy : (n,)
-        Of the probabilities, as a share of what it can be.
+        Of the probabilities, as a share of its maximum.
     disagreement : (n,) or None
-        Probability that its parts put on different classes.
+        Probability that the model's parts put on different classes.
     """
 
     proba: Floats
@@ -176,40 +171,38 @@ class Opinion:
 
     @classmethod
     def of(cls, asked: Mapping[str, Floats]) -> Opinion:
-        """Read what the model and its parts have answered."""
+        """Summarize the probabilities of a model and its parts."""
         proba = asked[PREDICTION]
         logs = np.log(np.maximum(proba, np.finfo(np.float64).tiny))
         entropy = -(proba * logs).sum(axis=1) / np.log(max(proba.shape[1], 2))
-        parts = [asked[who] for who in _PARTS if who in asked]
+        parts = [each for who, each in asked.items() if who not in (PREDICTION, COMBINED)]
         together = np.min(parts, axis=0).sum(axis=1) if len(parts) > 1 else None
         return cls(proba, entropy, None if together is None else np.clip(1 - together, 0, 1))
 
     @property
-    def doubt(self) -> Floats:
-        """How little is settled, as a place among all, from 0 to 1.
+    def uncertainty(self) -> Floats:
+        """Rank of entropy plus disagreement among all graphs, from 0 to 1.
 
-        It goes by entropy and disagreement together. Places say which graphs are doubted more than
-        others, whether the model is bold or shy, and are the same where nothing is doubted.
+        Ranks do not depend on whether the model is over- or underconfident.
         """
         disputed = 0.0 if self.disagreement is None else self.disagreement
-        unsettled = np.asarray(self.entropy + disputed)
-        return np.asarray(rankdata(unsettled) / max(len(unsettled), 1))
+        total = np.asarray(self.entropy + disputed)
+        return np.asarray(rankdata(total) / max(len(total), 1))
 
 
-def most_covering(similarity: Floats, covered: Floats, doubt: Floats, n: int) -> Ints:
-    """Choose rows that stand for the others, those first that stand for most.
+def most_covering(similarity: Floats, covered: Floats, uncertainty: Floats, n: int) -> Ints:
+    """Choose rows that represent the others (greedy facility location).
 
-    A row stands for another as far as it is more similar to it than all that is known or chosen
-    already; the sum over others is multiplied by the row's own doubt.
+    The gain of a row is how much more similar to the others it is than all known and chosen rows,
+    summed over the others and multiplied by the row's uncertainty.
 
     Parameters
     ----------
     similarity : (m, m)
     covered : (m,)
-        Similarity of each to the most similar that is known.
-    doubt : (m,)
+        Similarity of each to the most similar known one.
+    uncertainty : (m,)
     n : int
-        All where there are fewer.
 
     Examples
     --------
@@ -219,13 +212,13 @@ def most_covering(similarity: Floats, covered: Floats, doubt: Floats, n: int) ->
     """
     covered = covered.copy()
     chosen: list[int] = []
-    gains = np.maximum(similarity - covered, 0).sum(axis=1) * doubt
+    gains = np.maximum(similarity - covered, 0).sum(axis=1) * uncertainty
     heap = [(-gain, row) for row, gain in enumerate(gains.tolist())]
     heapq.heapify(heap)
     while heap and len(chosen) < n:
         _, row = heapq.heappop(heap)
-        now = -float(np.maximum(similarity[row] - covered, 0).sum() * doubt[row])
-        # Gains only shrink, so one that is still the largest when looked at anew is the largest.
+        now = -float(np.maximum(similarity[row] - covered, 0).sum() * uncertainty[row])
+        # Gains only shrink, so a gain that is still the largest when recomputed is the largest.
         if heap and (now, row) > heap[0]:
             heapq.heappush(heap, (now, row))
         else:
@@ -237,7 +230,7 @@ def most_covering(similarity: Floats, covered: Floats, doubt: Floats, n: int) ->
 def _similarities(graphs: GraphDataset, known: Sequence[GraphDataset]) -> tuple[Floats, Floats]:
     """Return kernel values of graphs with each other, and with the most similar known one.
 
-    The columns are those of the candidates: what no training graph has counts too.
+    Features that only candidates have count, too.
     """
     has_labels = all(each.node_labels is not None for each in (graphs, *known))
     kernel = WeisfeilerLehman(
@@ -270,12 +263,12 @@ def _suggestion(
     disagreement = None if opinion.disagreement is None else float(opinion.disagreement[place])
     best, *others = np.argsort(-proba, kind="stable").tolist()
     why = []
-    if others and opinion.entropy[place] >= _MUCH_DOUBT:
+    if others and opinion.entropy[place] >= _HIGH_ENTROPY:
         one, two = (f"{classes[c]} ({proba[c]:.0%})" for c in (best, others[0]))
         why.append(f"undecided between {one} and {two}")
-    if disagreement is not None and disagreement >= _MUCH_DISAGREEMENT:
+    if disagreement is not None and disagreement >= _HIGH_DISAGREEMENT:
         why.append(f"the networks disagree ({disagreement:.2f})")
-    # Where most are at no distance at all, that is typical, but not far; nor is a printed 0.00.
+    # If the typical distance is 0, it is not far; nor is one that would be printed as 0.00.
     if distance >= typical and round(distance, 2) > 0:
         why.append(f"farther from labeled graphs than most (distance {distance:.2f})")
     alike = int(candidates.alike[place])
@@ -289,5 +282,5 @@ def _suggestion(
         disagreement,
         float(distance),
         alike,
-        "; ".join(why) or "stands for graphs that no other suggestion is similar to",
+        "; ".join(why) or "represents graphs that no other suggestion is similar to",
     )

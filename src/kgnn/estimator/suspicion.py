@@ -1,9 +1,9 @@
-"""Which given labels may be wrong: those that every view of a graph contradicts with confidence.
+"""Which given labels may be wrong: those that every view confidently contradicts.
 
 References
 ----------
 Northcutt, Jiang & Chuang, *Confident learning: Estimating uncertainty in dataset labels*, JAIR
-2021, whose thresholds by class are used here for each view.
+2021; its thresholds by class are used for each view.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, Ints
 
-# However badly a view recognizes the members of a class, it must prefer it to all others.
-_LEAST = 0.5
+_LEAST = 0.5  # probability of the likely class, even where a view recognizes the class badly
 
 
 class Suspicion(NamedTuple):
@@ -28,9 +27,9 @@ class Suspicion(NamedTuple):
     ----------
     row : int
     given, likely : int
-        The class that it has, and the one that all views prefer.
+        Its class, and the one that all views prefer.
     confidence : float
-        Least probability, over the views, of the likely class.
+        Lowest probability of the likely class over the views.
     """
 
     row: int
@@ -40,7 +39,7 @@ class Suspicion(NamedTuple):
 
 
 def suspicious_labels(views: Sequence[Floats], targets: Ints) -> list[Suspicion]:
-    """Return the labels that all views contradict, the surest contradiction first.
+    """Return the labels that all views contradict, the most confident first.
 
     A view contradicts a label where its most probable class is another one, and more probable
     than that class is, on average, for the graphs that have it as their label.
@@ -48,9 +47,9 @@ def suspicious_labels(views: Sequence[Floats], targets: Ints) -> list[Suspicion]
     Parameters
     ----------
     views : sequence of (n, n_classes) arrays
-        Probabilities by models that have not learned these labels, as far as there are any.
+        Probabilities of models that were not trained on these labels.
     targets : (n,)
-        The classes that the labels say; −1 is never suspicious.
+        The given classes; −1 is never suspicious.
 
     Examples
     --------
@@ -75,7 +74,7 @@ def suspicious_labels(views: Sequence[Floats], targets: Ints) -> list[Suspicion]
 
 
 def _is_confident(view: Floats, targets: Ints, likely: Ints) -> NDArray[np.bool_]:
-    """Tell where a view is as sure of a class as it usually is of the members of that class."""
+    """Mark where a view is at least as confident as it is on average for members of the class."""
     thresholds = np.full(view.shape[1], np.inf)
     for each in np.unique(targets[targets >= 0]).tolist():
         thresholds[each] = max(_LEAST, float(view[targets == each, each].mean()))

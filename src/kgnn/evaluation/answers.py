@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from kgnn.estimator.classifier import COMBINED, GraphClassifier
-from kgnn.estimator.evidence import PREDICTION
+from kgnn.estimator.classifier import GraphClassifier
+from kgnn.estimator.evidence import COMBINED, PREDICTION
 from kgnn.estimator.novelty import Novelty
 from kgnn.graphs.graph import GraphDataset
 

@@ -14,8 +14,8 @@ from kgnn.engine.network import Network
 from kgnn.engine.rounds import Course, Plan, RankBy
 from kgnn.engine.task import Task
 from kgnn.estimator.calibration import sharpen
-from kgnn.estimator.classifier import COMBINED, GraphClassifier, Graphs, Story
-from kgnn.estimator.evidence import PREDICTION
+from kgnn.estimator.classifier import GraphClassifier, Graphs, Story
+from kgnn.estimator.evidence import COMBINED, PREDICTION
 from kgnn.estimator.parameters import Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset

@@ -7,8 +7,7 @@ from typing import TypedDict
 
 from threadpoolctl import threadpool_limits
 
-from kgnn.estimator.classifier import COMBINED
-from kgnn.estimator.evidence import MOST_EVIDENCE, PREDICTION, Substructure
+from kgnn.estimator.evidence import COMBINED, MOST_EVIDENCE, PREDICTION, Substructure
 from kgnn.estimator.explanation import (
     Explanation,
     Neighbor,

@@ -1,6 +1,6 @@
-"""What every method must keep, as checks that any method can be given to.
+"""Checks that every method must pass.
 
-A check takes a method that has not been fitted and raises AssertionError with the broken promise.
+A check takes an unfitted method and raises AssertionError if it fails.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Check = Callable[[GraphClassifier], None]
 
 
 def check_method(method: GraphClassifier) -> None:
-    """Run all checks on a method that has not been fitted."""
+    """Run all checks on an unfitted method."""
     for check in CHECKS:
         check(method)
 
@@ -68,7 +68,7 @@ def same_seed_same_bits(method: GraphClassifier) -> None:
 
 
 def leaves_global_randomness_alone(method: GraphClassifier) -> None:
-    """Generators of the caller continue as if nothing had happened."""
+    """Fitting and predicting do not touch global random generators."""
     import torch
 
     graphs, labels, new = _task()
@@ -76,22 +76,22 @@ def leaves_global_randomness_alone(method: GraphClassifier) -> None:
     np.random.seed(7)  # noqa: NPY002
     before = torch.get_rng_state(), np.random.get_state()[1].copy()  # type: ignore[index]  # noqa: NPY002
     _fitted(method, graphs, labels).predict_proba(new)
-    assert (torch.get_rng_state() == before[0]).all(), "torch's global generator has moved"
+    assert (torch.get_rng_state() == before[0]).all(), "torch's global random state has changed"
     state = np.random.get_state()[1]  # type: ignore[index]  # noqa: NPY002
-    assert (state == before[1]).all(), "numpy's global generator has moved"
+    assert (state == before[1]).all(), "numpy's global random state has changed"
 
 
 def ignores_targets_of_unlabeled_graphs(method: GraphClassifier) -> None:
-    """Garbage in the dataset's own targets changes nothing: the labels given are all it sees."""
+    """Only the given labels are read, not the targets of the dataset."""
     graphs, labels, new = _task()
     poisoned = graphs.with_targets(1 - graphs.targets)
     clean = _fitted(method, graphs, labels).predict_proba(new)
     again = _fitted(method, poisoned, labels).predict_proba(new.with_targets(1 - new.targets))
-    assert (clean == again).all(), "the method has read targets that it was not given"
+    assert (clean == again).all(), "the method has read targets of the dataset"
 
 
 def does_not_see_node_numbers(method: GraphClassifier) -> None:
-    """Renumbering the nodes of a graph leaves its prediction as it is."""
+    """Renumbering the nodes of a graph does not change its prediction."""
     graphs, labels, new = _task()
     model = _fitted(method, graphs, labels)
     np.testing.assert_allclose(
@@ -100,7 +100,7 @@ def does_not_see_node_numbers(method: GraphClassifier) -> None:
 
 
 def does_not_depend_on_batch_mates(method: GraphClassifier) -> None:
-    """A graph is classified the same alone, in company, and in any order."""
+    """A graph gets the same prediction alone, with others, and in any order."""
     graphs, labels, new = _task()
     model = _fitted(method, graphs, labels)
     together = model.predict_proba(new)
@@ -110,14 +110,14 @@ def does_not_depend_on_batch_mates(method: GraphClassifier) -> None:
 
 
 def takes_validation_graphs(method: GraphClassifier) -> None:
-    """VAL may be given; a class that only VAL has does no harm."""
+    """VAL may be given, and may have a class that no training graph has."""
     graphs, labels, new = _task()
     model = _fitted(method, graphs, labels, validation=(new[:6], [0, 1, 0, 1, 0, 2]))
     _require_probabilities(model.predict_proba(new), len(new), 2)
 
 
 def takes_labels_of_any_kind(method: GraphClassifier) -> None:
-    """Labels may be text, unlabeled may be None, and predictions are labels as given."""
+    """Labels may be text, None means unlabeled, and predictions are labels as given."""
     graphs, labels, new = _task()
     names = [None if label < 0 else ("no", "yes")[label] for label in labels]
     model = _fitted(method, graphs, names)
@@ -126,7 +126,7 @@ def takes_labels_of_any_kind(method: GraphClassifier) -> None:
 
 
 def copes_without_unlabeled_graphs(method: GraphClassifier) -> None:
-    """All graphs labeled is fine."""
+    """All graphs may be labeled."""
     graphs, _, new = _task()
     _require_probabilities(_fitted(method, graphs, graphs.targets).predict_proba(new), 12, 2)
 
@@ -139,7 +139,7 @@ def copes_with_one_label_per_class(method: GraphClassifier) -> None:
 
 
 def copes_with_one_class(method: GraphClassifier) -> None:
-    """With a single class that class is certain."""
+    """With a single class, it is always predicted."""
     graphs, labels, new = _task()
     labels[labels == 1] = UNLABELED
     with warnings.catch_warnings():
@@ -150,7 +150,7 @@ def copes_with_one_class(method: GraphClassifier) -> None:
 
 
 def copes_with_degenerate_graphs(method: GraphClassifier) -> None:
-    """Graphs without nodes, without edges, with self loops or unknown labels are classified."""
+    """Graphs without nodes or edges, with self loops or unknown labels get predictions."""
     odd = pack(
         "odd",
         [0, 1, 3, 2],
@@ -168,7 +168,7 @@ def copes_with_degenerate_graphs(method: GraphClassifier) -> None:
 
 
 def learns_what_is_easy(method: GraphClassifier) -> None:
-    """Cycles and trees are told apart."""
+    """Cycles and trees are classified correctly."""
     graphs = cycles_and_trees(80)
     labels = graphs.targets[:60].copy()
     labels[40:] = UNLABELED
@@ -189,7 +189,7 @@ def refuses_what_is_not_a_task(method: GraphClassifier) -> None:
 
 
 def keeps_the_scikit_learn_contract(method: GraphClassifier) -> None:
-    """Those checks of scikit-learn that need no data of its own pass."""
+    """The checks of scikit-learn that need no data pass."""
     name = type(method).__name__
     for check in (
         estimator_checks.check_estimator_cloneable,
@@ -221,7 +221,7 @@ def is_the_same_after_saving(method: GraphClassifier) -> None:
 
 
 def is_the_same_in_another_process(method: GraphClassifier) -> None:
-    """A fitted model passes between the processes of joblib, as scikit-learn's do."""
+    """A fitted model can be pickled, as joblib needs."""
     graphs, labels, new = _task()
     model = _fitted(method, graphs, labels)
     passed = pickle.loads(pickle.dumps(model))
