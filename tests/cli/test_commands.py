@@ -1,23 +1,41 @@
-"""The commands as a person or a script runs them, in a process of their own."""
+"""The commands as a person or a script runs them."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from kgnn.cli.main import main
 from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.readers import jsonl
 
 
 def kgnn(*arguments, **environment):
+    """Run a command in this process, which need not load everything again."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["kgnn", *arguments])
+        for name, value in {"COLUMNS": "160", **environment}.items():
+            patch.setenv(name, value)
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code or 0
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def kgnn_elsewhere(*arguments):
+    """Run a command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "kgnn", *arguments],
         capture_output=True,
         text=True,
-        env={**os.environ, "COLUMNS": "160", **environment},
+        env={**os.environ, "COLUMNS": "160"},
         timeout=600,
         check=False,
     )
@@ -29,7 +47,7 @@ def json_of(done):
 
 
 def test_help_lists_the_commands():
-    done = kgnn("--help")
+    done = kgnn_elsewhere("--help")
     assert done.returncode == 0
     for command in ("fit", "predict", "evaluate", "model", "datasets", "methods", "run", "demo"):
         assert command in done.stdout
@@ -188,7 +206,7 @@ def test_a_full_disk_is_told_in_a_line():
 
 def test_the_same_command_gives_the_same_numbers(graphs_file):
     command = ("run", "gnn-sup", graphs_file, "--splits", "1", "--set", "epochs=2", "--json")
-    first, second = (json_of(kgnn(*command)) for _ in range(2))
+    first, second = (json_of(run(*command)) for run in (kgnn, kgnn_elsewhere))
     assert first["splits"][0]["accuracy"] == second["splits"][0]["accuracy"]
     assert first["std"] is None  # one split has none
 
@@ -229,7 +247,7 @@ def test_bad_data_is_one_line_and_exit_code_1(tmp_path):
     assert "bad.jsonl" in done.stderr
     assert "line 1" in done.stderr
     assert "Traceback" not in done.stderr
-    assert "Traceback" in kgnn("--debug", "run", "wl", str(path)).stderr
+    assert "Traceback" in kgnn_elsewhere("--debug", "run", "wl", str(path)).stderr
 
 
 def test_demo_finds_out_at_once_that_its_place_is_taken(tmp_path):
