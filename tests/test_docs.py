@@ -202,13 +202,13 @@ def test_the_paper_map_says_what_each_difference_is_worth():
 | paper | here | accuracy with the paper's | to get the paper's |
 | --- | --- | --- | --- |
 | one | two | old | `--set x=1 --set y=2` |
-| three | four | old | `--set z=1` |
+| three | four | old | `--set x=1` |
 | five | six | old | – |
 """
     filled = module._with_worths(page, {"x=1": "+1.0 ± 0.5"})
     assert filled.splitlines()[0] == page.splitlines()[0]
     assert filled.splitlines()[-3:] == [
-        "| one | two | +1.0 ± 0.5; not measured | `--set x=1 --set y=2` |",
-        "| three | four | not measured | `--set z=1` |",
+        "| one | two | not measured | `--set x=1 --set y=2` |",
+        "| three | four | +1.0 ± 0.5 | `--set x=1` |",
         "| five | six | – | – |",
     ]
