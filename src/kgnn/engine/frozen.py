@@ -16,7 +16,7 @@ from torch.nn.modules.dropout import _DropoutNd
 
 @contextmanager
 def frozen_statistics(module: nn.Module) -> Iterator[None]:
-    """Let BatchNorm normalize by the batch inside the block, and remember nothing of it.
+    """Let BatchNorm normalize by the batch inside the block, without updating its statistics.
 
     All passes of a block see the same running statistics, which batches of one row fall back to.
     Gradients may be taken inside the block or after it.

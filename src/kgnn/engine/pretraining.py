@@ -64,19 +64,9 @@ def pretrain_layers(
     rng: np.random.Generator,
     after_step: Callable[[], None] = lambda: None,
 ) -> Pretrained:
-    """Train a module that contains one GIN, and return the layers of that GIN.
+    """Train a module that contains one GIN, in place, and return the layers of that GIN.
 
-    Parameters
-    ----------
-    module : nn.Module
-        Trained in place.
-    loss : callable
-        Rows of the network's pool to what is minimized.
-    network : GraphNetwork
-        Its pool is trained on; it stays as it is.
-    optimizer_config : OptimizerConfig
-    rng : numpy Generator
-    after_step : callable
+    ``loss`` takes rows of the network's pool; the network itself stays as it is.
     """
     n_graphs = len(network.pool)
 
@@ -173,20 +163,8 @@ def pretrain_by_contrast(
 ) -> Pretrained:
     """Train the layers of a network to recognize graphs in changed views of them.
 
-    Parameters
-    ----------
-    network : GraphNetwork
-        Of a `GIN`, with these graphs for its pool; it stays as it is.
-    graphs : GraphDataset
-        At least two, because a graph is contrasted with others.
-    contrast : Contrast
-    optimizer_config : OptimizerConfig
-    seed : int
-
-    Returns
-    -------
-    Pretrained
-        With an adaptive law, the history has the probability of each pair of augmentations.
+    The graphs, two or more, are the network's pool; the network stays as it is. With an adaptive
+    law, the history has the probability of each pair of augmentations.
     """
     require_several(graphs)
     rng = generator(seed, "pre-training")
@@ -285,18 +263,9 @@ def contrastive(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     """Return how hard it is to tell the second view of a graph from second views of others.
 
     With cosines s and temperature τ, the mean over graphs i of
-    ``−s_ii / τ + log Σ_{j ≠ i} exp(s_ij / τ)``; less than 0 where views are told apart well.
-
-    Parameters
-    ----------
-    first, second : (n_graphs, d)
-        Projections of two views; row i of both is the same graph.
-    temperature : float
-
-    Returns
-    -------
-    Tensor
-        A scalar; zero, with a gradient of zero, where there is no other graph.
+    ``−s_ii / τ + log Σ_{j ≠ i} exp(s_ij / τ)``; less than 0 where views are told apart well. Row i
+    of both projections, ``(n_graphs, d)``, is the same graph. Without another graph the loss is
+    zero, with a gradient of zero.
 
     Examples
     --------

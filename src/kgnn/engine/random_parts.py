@@ -45,16 +45,9 @@ def choose_missing_pairs(
 ) -> tuple[ShortInts, ShortInts]:
     """Choose pairs of nodes of each graph that no edge joins: as many as asked for, or all.
 
-    Pairs u < v are numbered through in the order of arcs, which is that of the edges given. The
-    number of a free pair is its place among the free pairs plus the number of edges before it.
-
-    Parameters
-    ----------
-    graphs : GraphDataset
-    u, v : (n_edges,) int32
-        All edges but loops, as arcs with u < v in their order.
-    counts : (n_graphs,) int64
-    rng : numpy.random.Generator
+    ``u`` and ``v`` are all edges but loops, as arcs with u < v in their order. Pairs u < v are
+    numbered through in that order. The number of a free pair is its place among the free pairs plus
+    the number of edges before it.
 
     Examples
     --------

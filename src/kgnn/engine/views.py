@@ -159,30 +159,14 @@ def perturb_edges(graphs: GraphDataset, share: float, rng: np.random.Generator) 
 
 
 def mask_nodes(graphs: GraphDataset, share: float, rng: np.random.Generator) -> View:
-    """Hide the features of ``⌊share · n⌋`` nodes of each graph, drawn uniformly.
-
-    Examples
-    --------
-    >>> from kgnn.graphs.datasets.toy import random_graphs
-    >>> mask_nodes(random_graphs(3, n_nodes=10), 0.2, np.random.default_rng(0)).masked.sum()
-    np.int64(6)
-    """
+    """Hide the features of ``⌊share · n⌋`` nodes of each graph, drawn uniformly."""
     masked = np.zeros(graphs.n_nodes, dtype=np.bool_)
     masked[choose(graphs.graph_sizes, _part_of(graphs.graph_sizes, share), rng)] = True
     return View(graphs, masked)
 
 
 def drop_edges(graphs: GraphDataset, probability: float, rng: np.random.Generator) -> View:
-    """Remove each edge with a probability, independently of the others.
-
-    Examples
-    --------
-    >>> from kgnn.graphs.datasets.toy import random_graphs
-    >>> graphs = random_graphs(100)
-    >>> view = drop_edges(graphs, 0.1, np.random.default_rng(0))
-    >>> round(view.graphs.n_arcs / graphs.n_arcs, 2)
-    0.9
-    """
+    """Remove each edge with a probability, independently of the others."""
     _require_share(probability)
     is_edge = graphs.arc_sources < graphs.neighbors
     kept = np.ones(graphs.n_arcs, dtype=np.bool_)
@@ -204,14 +188,7 @@ AUGMENTATIONS: dict[str, Augmentation] = {
 def augment(graphs: GraphDataset, choices: Ints, share: float, rng: np.random.Generator) -> View:
     """Change each graph in a way of its own; labels and weights of edges are dropped.
 
-    Parameters
-    ----------
-    graphs : GraphDataset
-    choices : (n_graphs,) int
-        Positions in `AUGMENTATIONS`.
-    share : float
-        How much of each graph is changed.
-    rng : numpy.random.Generator
+    ``choices`` are positions in `AUGMENTATIONS`; ``share`` says how much of a graph is changed.
 
     Examples
     --------

@@ -145,14 +145,8 @@ def colors(
 ) -> Iterator[Colors]:
     """Yield the color of every node at depth 0, 1, …, ``iterations``.
 
-    Parameters
-    ----------
-    graphs : GraphDataset
-    iterations : int
-    start : {"auto", "labels", "degree", "constant"}
-        What a node looks like at depth 0; ``auto`` takes labels where there are any, else degrees.
-    edge_labels : bool
-        Whether neighbors reached by edges of different labels differ.
+    ``start`` says what a node looks like at depth 0; ``auto`` takes labels where there are any,
+    else degrees. With ``edge_labels``, neighbors reached by edges of different labels differ.
 
     Examples
     --------

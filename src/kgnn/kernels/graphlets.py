@@ -65,10 +65,8 @@ class Graphlets(CountedFeatures):
         Leave out what does not hang together.
     shares : bool
         Shares among all sets of so many nodes instead of counts.
-    counts : {"raw", "log", "sqrt", "binary"}
-        What becomes of a count or share.
-    normalize : {None, "graph", "level", "dataset"}
-        How rows are scaled; see `CountedFeatures`. A level is a size.
+    counts, normalize
+        See `CountedFeatures`. A level is a size.
     seed : int
         Of the random sets.
 
@@ -206,7 +204,7 @@ def patterns_of(nodes: Ints, joined: Adjacency) -> Ints:
 
 
 def distinct(sizes: Ints, draws: Floats) -> Ints:
-    """Turn uniform numbers into distinct nodes, ``(size, n_graphs, n_samples)``, by Floyd's way.
+    """Turn uniform numbers into distinct nodes, ``(size, n_graphs, n_samples)``, as Floyd does.
 
     The i-th node is drawn from the first ``n − k + i + 1`` nodes; if it is taken already, the last
     of these is taken instead. All sets of k nodes are equally probable.

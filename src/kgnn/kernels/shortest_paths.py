@@ -46,18 +46,11 @@ class ShortestPaths(CountedFeatures):
         6–7, 8–11, …) do.
     max_distance : int or None
         Leave out pairs that are farther apart.
-    min_df : int
-        Keep what occurs in at least so many of the graphs given to `fit`.
-    counts : {"raw", "log", "sqrt", "binary"}
-        What becomes of a count.
-    normalize : {None, "graph", "level", "dataset"}
-        Scale rows to length 1 (``graph`` and ``level`` are the same here), or all of them by one
-        factor (``dataset``). What is outside the vocabulary counts in the length.
+    min_df, counts, normalize
+        See `CountedFeatures`. There is one level.
 
     Attributes
     ----------
-    vocabulary_ : list of one (n,) uint64
-        Hashes of labels and distance, sorted.
     start_ : str
         What ``auto`` turned out to be.
     node_label_names_ : tuple of str

@@ -54,27 +54,13 @@ class WeisfeilerLehman(CountedFeatures):
         Whether edges of different labels make a difference.
     coarse : tuple of float
         Widths of coarse colors to count as well, three levels each; see `coarse_colors`.
-    min_df : int
-        Keep the colors that occur in at least so many of the graphs given to `fit`.
-    counts : {"raw", "log", "sqrt", "binary"}
-        What becomes of a count.
-    normalize : {None, "graph", "level", "dataset"}
-        Scale rows to length 1, as a whole or the columns of each level by themselves; or each
-        level by one factor for all graphs, so that levels weigh alike and large graphs stay large
-        (``dataset``). Colors outside the vocabulary count in the length: the result is the
-        normalized kernel also for graphs that `fit` did not see.
-    unseen : {"drop", "count"}
-        With ``count``, one more column per depth holds the number of nodes whose color is not in
-        the vocabulary.
+    min_df, counts, normalize, unseen
+        See `CountedFeatures`. Levels are depths, then coarse levels.
 
     Attributes
     ----------
-    vocabulary_ : list of (n_colors,) uint64
-        Colors of each level, sorted; exact levels by depth, then coarse ones.
-    levels_ : list of slice
-        Columns of each level.
-    scales_ : list of float
-        Factor of each level, with ``normalize="dataset"``.
+    vocabulary_, levels_, scales_
+        See `CountedFeatures`.
     start_ : str
         What ``auto`` turned out to be.
 

@@ -47,17 +47,18 @@ class DGK(EmbeddedClassifier):
     Parameters
     ----------
     base : {"wl", "sp", "graphlet"}
-        What substructures are; see `DeepKernel`.
+        What substructures are: Weisfeiler-Lehman colors, shortest paths or graphlets.
     iterations : int
         Depth of the colors, with ``wl``.
     embedding : {"ppmi", "word2vec"}
-        How vectors of substructures are learned; ``word2vec`` needs the extra ``embeddings``.
+        How vectors of substructures are learned: as singular vectors of the mutual information of
+        substructures and their contexts, or by skip-grams (extra ``embeddings``).
     dimensions : tuple of int
         Lengths of vectors to choose from.
     counts : tuple of {"raw", "log", "sqrt", "binary"}
         Count transforms to choose from.
     normalize : tuple of {"graph", None}
-        Normalizations to choose from.
+        Normalizations to choose from; substructures that `fit` has not seen count in the length.
 
     References
     ----------
@@ -104,24 +105,8 @@ class DeepKernel(TransformerMixin, BaseEstimator):
     ``M = V Vᵀ`` for unit vectors V of substructures that occur in several graphs. The others keep
     a column of their own, which is ``M = I`` among them. M itself is never formed.
 
-    Parameters
-    ----------
-    base : {"wl", "sp", "graphlet"}
-        What substructures are: Weisfeiler-Lehman colors, shortest paths or graphlets.
-    iterations : int
-        Depth of the colors, with ``wl``.
-    embedding : {"ppmi", "word2vec", None}
-        How vectors are learned: singular vectors of the mutual information of substructures and
-        their contexts; skip-grams (extra ``embeddings``); or not at all, for the base kernel.
-    dimensions : int
-        Length of a substructure's vector.
-    min_df : int
-        Substructures that occur in fewer graphs have no vector.
-    counts : {"raw", "log", "sqrt", "binary"}
-        What becomes of a count.
-    normalize : {None, "graph"}
-        Whether rows are scaled to length 1, substructures that `fit` has not seen included.
-    seed : int
+    Parameters are those of `DGK`, with one value each, and ``min_df``: substructures that occur in
+    fewer graphs have no vector. An ``embedding`` of None gives the base kernel.
 
     Attributes
     ----------

@@ -45,10 +45,6 @@ class _Entropy(Term):
 def entropy(logits: Tensor) -> Tensor:
     """Return the mean entropy of the predictions, ``−Σ_c p_c log p_c``.
 
-    Parameters
-    ----------
-    logits : (n_graphs, n_classes)
-
     Examples
     --------
     >>> entropy(torch.zeros(3, 2))  # log 2

@@ -131,22 +131,11 @@ class EmbeddedClassifier(FeaturizedClassifier):
 
 @dataclass(frozen=True)
 class SupportKernel:
-    """Kernel values of graphs with the labeled graphs.
+    """Kernel values of graphs with the labeled graphs."""
 
-    Attributes
-    ----------
-    support : (n_labeled, n_features)
-        Features of the labeled graphs.
-    values : (n_labeled, n_labeled) array
-        Kernel values of the labeled graphs with each other.
-    factor : float
-        Of inner products, so that the mean diagonal is 1; or of squared distances.
-    is_gaussian : bool
-    """
-
-    support: Features
-    values: Floats
-    factor: float
+    support: Features  # of the labeled graphs
+    values: Floats  # of the labeled graphs with each other
+    factor: float  # of inner products, for a mean diagonal of 1; or of squared distances
     is_gaussian: bool
 
     @classmethod
@@ -191,25 +180,13 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """A support vector machine on kernel values.
-
-    Attributes
-    ----------
-    penalty : float
-    support : (n_support,) int
-        Training graphs that count, class by class.
-    class_ends : (n_classes + 1,) int
-        Where each class begins among them.
-    coefficients : (n_classes − 1, n_support)
-    intercepts : (n_pairs,)
-        One for each pair of classes.
-    """
+    """A fitted support vector machine on kernel values, as plain arrays, which can be saved."""
 
     penalty: float
-    support: Ints
-    class_ends: Ints
-    coefficients: Floats
-    intercepts: Floats
+    support: Ints  # training graphs that count, class by class
+    class_ends: Ints  # (n_classes + 1,), where each class begins among them
+    coefficients: Floats  # (n_classes − 1, n_support)
+    intercepts: Floats  # one for each pair of classes
 
     @classmethod
     def fit(cls, penalty: float, kernel: Floats, targets: Ints) -> Machine:

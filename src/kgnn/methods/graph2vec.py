@@ -41,8 +41,9 @@ class Graph2Vec(EmbeddedClassifier):
     dimensions : tuple of int
         Lengths of vectors to choose from.
     embedding : {"doc2vec", "ppmi"}
-        How vectors are found; see `GraphVectors`. ``doc2vec`` needs the
-        extra ``embeddings``.
+        Paragraph vectors (PV-DBOW, by gensim: extra ``embeddings``), or the leading singular
+        vectors of the positive pointwise mutual information of graphs and colors, which need no
+        gradients.
     epochs : int
         Passes over the graphs.
     negatives : int
@@ -88,26 +89,8 @@ class GraphVectors(TransformerMixin, BaseEstimator):
     Vectors of new graphs are found in the same way as those of the graphs given to `fit`, with the
     colors' vectors fixed, so equal graphs have equal vectors.
 
-    Parameters
-    ----------
-    iterations : int
-        Depth of the colors.
-    dimensions : int
-    embedding : {"doc2vec", "ppmi"}
-        Paragraph vectors (PV-DBOW, by gensim), or the leading singular vectors of the positive
-        pointwise mutual information of graphs and colors, which need no gradients.
-    epochs : int
-        Passes over the graphs, with ``doc2vec``.
-    negatives : int
-        Colors of noise for each color, with ``doc2vec``.
-    min_df : int
-        Leave out colors that occur in fewer graphs.
-    seed : int
-
-    Attributes
-    ----------
-    colors_ : WeisfeilerLehman
-        Knows which colors are words.
+    Parameters are those of `Graph2Vec`, with one value each, and ``min_df``: colors that occur in
+    fewer graphs are left out.
 
     Examples
     --------

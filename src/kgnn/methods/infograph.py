@@ -285,17 +285,9 @@ def jensen_shannon(scores: Tensor, own: Tensor) -> Tensor:
     E⁺ is the mean of ``log 2 − softplus(−T)`` over the scores T of rows with their own graph, E⁻
     that of ``softplus(T) − log 2`` over those with all other graphs.
 
-    Parameters
-    ----------
-    scores : (n_rows, n_graphs)
-        Of each row, a node or a graph, with each graph.
-    own : (n_rows,) int64
-        The graph that a row belongs to.
-
-    Returns
-    -------
-    Tensor
-        A scalar, above −2 log 2; zero, with a gradient of zero, where there is no other graph.
+    ``scores`` are those of each row, a node or a graph, with each graph; ``own`` is the graph that
+    a row belongs to. The estimate is above −2 log 2; without another graph it is zero, with a
+    gradient of zero.
 
     Examples
     --------

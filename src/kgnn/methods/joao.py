@@ -79,16 +79,9 @@ class AugmentationLaw(PairLaw):
     `update` takes one step up in ``Σ P l − (γ/2) |P − u|²`` with u uniform and losses l:
     ``P ← Proj(P + β (l − γ (P − u)))``.
 
-    Parameters
-    ----------
-    shape : pair of int
-        Number of augmentations to choose from for each of the two views; 1 for a view that is
-        always the same.
-    step : float
-        β. Steps with β γ ≥ 2 do not settle.
-    penalty : float
-        γ. Where one pair of 25 has a loss that is larger by D than all others, its probability
-        settles at ``min(1, 1/25 + (1 − 1/25) D/γ)``.
+    ``step`` is β and ``penalty`` γ. Steps with β γ ≥ 2 do not settle. Where one pair of 25 has a
+    loss that is larger by D than all others, its probability settles at
+    ``min(1, 1/25 + (1 − 1/25) D/γ)``.
 
     Examples
     --------

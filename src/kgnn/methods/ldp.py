@@ -59,11 +59,7 @@ class LDP(GraphClassifier):
 def degree_profile(graphs: GraphDataset, label_names: tuple[str, ...] = ()) -> Floats:
     """Return one row per graph: shares of nodes by degree and by neighbors' degrees, and sizes.
 
-    Parameters
-    ----------
-    graphs : GraphDataset
-    label_names : tuple of str
-        Node labels whose shares are added; others are left out.
+    Shares of the node labels ``label_names`` are added; other labels are left out.
 
     Examples
     --------
@@ -100,26 +96,14 @@ def _shares(graphs: GraphDataset, values: np.ndarray, n_values: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A forest of decision trees, all nodes in the same arrays.
+    """A fitted forest of decision trees, all nodes in the same arrays, which can be saved."""
 
-    Attributes
-    ----------
-    roots : (n_trees,) int
-    left, right : (n_nodes,) int
-        Where to go next; a leaf points to itself.
-    feature : (n_nodes,) int
-        Which feature is asked; go left where it is at most the threshold.
-    threshold : (n_nodes,) float
-    shares : (n_nodes, n_classes) float
-        Shares of the classes among the training graphs that came here.
-    """
-
-    roots: Ints
-    left: Ints
+    roots: Ints  # (n_trees,)
+    left: Ints  # (n_nodes,), where to go next; a leaf points to itself
     right: Ints
-    feature: Ints
+    feature: Ints  # which feature is compared: left where it is at most the threshold
     threshold: Floats
-    shares: Floats
+    shares: Floats  # (n_nodes, n_classes) of the classes among the training graphs that came here
 
     @classmethod
     def fit(cls, features: Floats, targets: Ints, trees: int, seed: int) -> Forest:

@@ -104,12 +104,6 @@ class Step:
         These graphs.
     logits : (n, n_classes)
         What the module has made of them.
-    graphs : GraphDataset
-        The graphs themselves, without targets.
-    nodes : GraphBatch
-        ``batch`` with one row per node, whatever its own rows are.
-    network : SemiSupervisedNetwork
-    rng : numpy Generator
     """
 
     module: nn.Module
@@ -122,12 +116,12 @@ class Step:
 
     @property
     def graphs(self) -> GraphDataset:
-        """The graphs of the step."""
+        """The graphs themselves, without targets."""
         return self.network.graphs[self.rows]
 
     @property
     def nodes(self) -> GraphBatch:
-        """The graphs of the step, node by node."""
+        """``batch`` with one row per node, whatever its own rows are."""
         if isinstance(self.batch, GraphBatch):
             return self.batch
         graphs = self.graphs
@@ -283,11 +277,7 @@ def ramp(step: float, length: float) -> float:
 def consistency(logits: Tensor, target_logits: Tensor) -> Tensor:
     """Return the mean over graphs of ``(1/C) |p − p′|²``, with probabilities p and p′ of C classes.
 
-    Parameters
-    ----------
-    logits : (n_graphs, n_classes)
-    target_logits : (n_graphs, n_classes)
-        Taken as given: no gradient goes there.
+    Logits are ``(n_graphs, n_classes)``; no gradient goes to the target.
 
     Examples
     --------

@@ -84,20 +84,7 @@ class Sub2Vec(EmbeddedClassifier):
 class WalkVectors(TransformerMixin, BaseEstimator):
     """Vectors that predict the degrees along random walks (the method's structural property).
 
-    Parameters
-    ----------
-    walks : int
-        Random walks on each graph.
-    length : int
-        Nodes of a walk.
-    dimensions : int
-    window : int
-        Words on each side from which a word is predicted.
-    epochs : int
-        Passes over the graphs.
-    negatives : int
-        Words of noise for each word.
-    seed : int
+    Parameters are those of `Sub2Vec`, and ``negatives``: words of noise for each word.
 
     Examples
     --------
@@ -175,13 +162,8 @@ def random_walks(graphs: GraphDataset, draws: Floats) -> Ints:
     A walk starts at a random node that has neighbors, and goes on to a random neighbor. The same
     random numbers serve every graph, and they choose among nodes in the order of their colors
     rather than of their numbers. So a graph's walks do not depend on the graphs beside it, nor, as
-    long as only degrees are read from them, on how its nodes are numbered.
-
-    Parameters
-    ----------
-    graphs : GraphDataset
-    draws : (n_walks, length) array
-        Uniform numbers in [0, 1).
+    long as only degrees are read from them, on how its nodes are numbered. ``draws`` are uniform
+    numbers in [0, 1), ``(n_walks, length)``.
 
     Examples
     --------

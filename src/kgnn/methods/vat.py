@@ -107,12 +107,7 @@ def local_smoothness(
 ) -> Tensor:
     """Return how much predictions change in the worst direction: ``mean_G KL(P ‖ softmax f(r))``.
 
-    Parameters
-    ----------
-    eps, norm
-        How far to go; see `VAT`.
-    logits_of, like, graph_of_row, counts, clean_logits, **search
-        See `adversarial_direction`.
+    For ``eps`` and ``norm`` see `VAT`, for the others `adversarial_direction`.
 
     Examples
     --------
