@@ -47,6 +47,7 @@ def entropy(logits: Tensor) -> Tensor:
 
     Examples
     --------
+    >>> import torch
     >>> entropy(torch.zeros(3, 2))  # log 2
     tensor(0.6931)
     """
