@@ -51,6 +51,16 @@ def test_the_folder_holds_methods_and_their_families():
 
 
 @pytest.mark.parametrize("name", entries())
+def test_no_chain_of_classifiers_is_longer_than_four(name):
+    def length(cls):
+        return 1 + max(
+            (length(b) for b in cls.__bases__ if issubclass(b, GraphClassifier)), default=0
+        )
+
+    assert length(method_class(name)) <= 4
+
+
+@pytest.mark.parametrize("name", entries())
 def test_every_parameter_is_documented(name):
     documented = "\n".join(cls.__doc__ or "" for cls in method_class(name).__mro__)
     if re.search(r"See\s+`KGNN` for the parameters", documented):  # an ablation
