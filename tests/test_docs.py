@@ -166,12 +166,22 @@ def test_examples_run(example, tmp_path, monkeypatch, capsys):
     assert len(example.read_text(encoding="utf-8").splitlines()) <= 40
 
 
-def _script(name: str):
-    """Import a script of the docs."""
-    spec = importlib.util.spec_from_file_location(name, _ROOT / "docs" / f"{name}.py")
+def _imported(path: Path):
+    """Import a script of the docs or of the benchmarks."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _script(name: str):
+    return _imported(_ROOT / "docs" / f"{name}.py")
+
+
+@pytest.mark.parametrize("script", sorted((_ROOT / "benchmarks").rglob("*.py")), ids=_name)
+def test_benchmarks_name_what_is_there(script, monkeypatch):
+    monkeypatch.syspath_prepend(script.parent)
+    _imported(script)
 
 
 def test_the_reference_is_up_to_date():
