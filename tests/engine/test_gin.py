@@ -28,8 +28,8 @@ def odd_graphs():
 def test_neighbor_sum_and_its_gradient_equal_the_dense_product(graphs):
     batch, dense = batch_and_adjacency(graphs)
     x = torch.randn(graphs.n_nodes, 3, dtype=torch.float64)
-    assert torch.allclose(batch.sums(1).there(x), x + dense @ x)
-    assert torch.allclose(batch.sums(1).back(x), x + dense.T @ x)
+    assert torch.allclose(batch.sums(1).forward(x), x + dense @ x)
+    assert torch.allclose(batch.sums(1).backward(x), x + dense.T @ x)
 
 
 def test_graph_sum_and_its_gradient_equal_a_loop():

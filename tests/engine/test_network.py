@@ -214,7 +214,7 @@ def test_statistics_are_those_of_labeled_and_annotated_graphs():
     norm = fitted.module.layers[0].norm
     every = gnn.pool[np.arange(30)]
     layer = fitted.module.layers[0]
-    hidden = layer.outer(layer.inner(every.sums(1).there(every.features)).relu()).relu()
+    hidden = layer.outer(layer.inner(every.sums(1).forward(every.features)).relu()).relu()
     counts = every.weights(1)
     shares = torch.ones(len(hidden)) if counts is None else counts.counts
     mean = (shares[:, None] * hidden).sum(0) / shares.sum()

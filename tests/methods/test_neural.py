@@ -37,7 +37,7 @@ def test_batch_statistics_are_those_of_the_training_graphs():
     layer = model.gnn_.fitted.module.layers[0]
     batch = GraphBatches(graphs, model.gnn_.node_features)[np.arange(30)]
     with torch.no_grad():
-        total = batch.sums(1).there(batch.features)
+        total = batch.sums(1).forward(batch.features)
         hidden = torch.relu(layer.outer(torch.relu(layer.inner(total))))
     torch.testing.assert_close(layer.norm.running_mean, hidden.mean(0), rtol=1e-4, atol=1e-5)
 

@@ -360,7 +360,7 @@ def test_statistics_are_those_of_all_graphs_that_are_trained_on(weight, n_graphs
     layer = network.fitted.module.layers[0]
     batch = GraphBatches(POOL, network.node_features)[np.arange(n_graphs)]
     with torch.no_grad():
-        total = batch.sums(1).there(batch.features)
+        total = batch.sums(1).forward(batch.features)
         hidden = torch.relu(layer.outer(torch.relu(layer.inner(total))))
     torch.testing.assert_close(layer.norm.running_mean, hidden.mean(0), rtol=1e-4, atol=1e-5)
 

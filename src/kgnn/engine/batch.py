@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -15,79 +16,58 @@ from kgnn.engine.sparse import OverGraphs, Product, Sums, Total, Weights, WithNe
 from kgnn.graphs.graph import GraphDataset, Ints
 
 
-class Batch(Protocol):
+class Batch(ABC):
     """Several graphs as a network sees them: vectors for rows that stand for nodes.
 
     There may be one row per node (`GraphBatch`), or one per color at each depth
     (`kgnn.engine.fast.quotients.ColorBatch`); a GIN gives the same result on both.
     """
 
-    @property
-    def features(self) -> Tensor:
-        """Vectors before the first layer, ``(n_rows, d)``."""
-        ...
+    features: Tensor  # (n_rows, d), before the first layer
 
-    def __len__(self) -> int:
-        """Return the number of graphs."""
-        ...
+    @abstractmethod
+    def __len__(self) -> int: ...
 
+    @abstractmethod
     def sums(self, depth: int) -> Sums:
-        """Return what adds up, for each row of a depth, its node and the neighbors."""
-        ...
+        """Return the sums over each row's node and its neighbors."""
+
+    @abstractmethod
+    def graph_sums(self, depth: int) -> OverGraphs:
+        """Return the sums over the nodes of each graph."""
 
     def weights(self, depth: int) -> Weights | None:
         """Return how many nodes each row of a depth stands for; None for one each."""
-        ...
+        return None
 
     def graph_of_rows(self, depth: int) -> Tensor:
         """Return the graph that each row of a depth belongs to."""
-        ...
-
-    def graph_sums(self, depth: int) -> Sums:
-        """Return what adds up the nodes of each graph, given the rows of a depth."""
-        ...
+        return torch.from_numpy(self.graph_sums(depth).graph_of_rows).long()
 
     def pool(self, x: Tensor, depth: int) -> Tensor:
         """Return the sum of x over the nodes of each graph, ``(n_graphs, d)``."""
-        ...
+        total: Tensor = Total.apply(x, self.graph_sums(depth))
+        return total
 
 
 class Batches(Protocol):
-    """Graphs that are ready to be cut into batches, any rows at a time."""
+    """Graphs from which batches are taken, any rows at a time."""
 
-    @property
-    def sizes(self) -> Ints:
-        """Number of nodes of each graph."""
-        ...
+    sizes: Ints  # (n_graphs,), number of nodes
 
-    def __len__(self) -> int:
-        """Return the number of graphs."""
-        ...
+    def __len__(self) -> int: ...
 
-    def __getitem__(self, rows: Ints) -> Batch:
-        """Return some graphs as a batch."""
-        ...
+    def __getitem__(self, rows: Ints) -> Batch: ...
 
 
 @dataclass(frozen=True)
-class GraphBatch:
-    """Several graphs side by side, as one graph without edges between them: one row per node.
+class GraphBatch(Batch):
+    """Several graphs as one graph without edges between them: one row per node."""
 
-    Attributes
-    ----------
-    features : (n_nodes, d) float32
-    neighbors : (n_arcs,) int32
-        Neighbors of node 0, of node 1, and so on; with every arc its reverse is there too.
-    arc_offsets : (n_nodes + 1,) int32
-        Where the neighbors of each node begin.
-    graph_offsets : (n_graphs + 1,) int32
-        Where the nodes of each graph begin.
-    """
-
-    features: Tensor
-    neighbors: Tensor
-    arc_offsets: Tensor
-    graph_offsets: Tensor
+    features: Tensor  # (n_nodes, d) float32
+    neighbors: Tensor  # (n_arcs,) int32, of node 0, of node 1, …; every arc has its reverse
+    arc_offsets: Tensor  # (n_nodes + 1,) int32, where the neighbors of each node begin
+    graph_offsets: Tensor  # (n_graphs + 1,) int32, where the nodes of each graph begin
 
     def __len__(self) -> int:
         return len(self.graph_offsets) - 1
@@ -96,29 +76,15 @@ class GraphBatch:
         """Return the sums over each node and its neighbors."""
         return WithNeighbors(Product(self.neighbors.numpy(), self.arc_offsets.numpy()[:-1]))
 
-    def weights(self, depth: int) -> None:
-        """Say that a row is a node."""
-
-    def graph_of_rows(self, depth: int) -> Tensor:
-        """Return the graph that each node belongs to."""
-        return torch.from_numpy(self.graph_sums(depth).graph_of_rows).long()
-
     def graph_sums(self, depth: int) -> OverGraphs:
         """Return the sums over the nodes of each graph."""
         return OverGraphs(self.graph_offsets.numpy())
 
-    def pool(self, x: Tensor, depth: int) -> Tensor:
-        """Return the sum over the nodes of each graph."""
-        total: Tensor = Total.apply(x, self.graph_sums(depth))
-        return total
-
     @cached_property
     def edge_index(self) -> Tensor:
         """All arcs as PyG takes them, ``(2, n_arcs)`` int64."""
-        nodes = torch.arange(len(self.features))
-        return torch.stack(
-            [self.neighbors.long(), nodes.repeat_interleave(self.arc_offsets.diff())]
-        )
+        targets = torch.arange(len(self.features)).repeat_interleave(self.arc_offsets.diff())
+        return torch.stack([self.neighbors.long(), targets])
 
 
 def batch_of(graphs: GraphDataset, features: Tensor) -> GraphBatch:
@@ -132,17 +98,10 @@ def batch_of(graphs: GraphDataset, features: Tensor) -> GraphBatch:
 
 
 class GraphBatches:
-    """Graphs as they are, node by node; see `Batches`.
-
-    Parameters
-    ----------
-    graphs : GraphDataset
-    node_features : NodeFeatures
-    """
+    """`Batches` of graphs node by node."""
 
     def __init__(self, graphs: GraphDataset, node_features: NodeFeatures) -> None:
-        self.graphs, self.sizes = graphs, graphs.graph_sizes
-        self.node_features = node_features
+        self.graphs, self.sizes, self.node_features = graphs, graphs.graph_sizes, node_features
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -153,13 +112,7 @@ class GraphBatches:
 
 
 class SomeBatches:
-    """Some of the graphs that have been prepared; see `Batches`.
-
-    Parameters
-    ----------
-    prepared : Batches
-    rows : (n_graphs,) int64
-    """
+    """`Batches` of some rows of others."""
 
     def __init__(self, prepared: Batches, rows: Ints) -> None:
         self.prepared, self.rows, self.sizes = prepared, rows, prepared.sizes[rows]

@@ -1,4 +1,4 @@
-"""Calibrate the scores of a network, and combine those of several into one answer.
+"""Calibrate the scores of a network, and combine those of several.
 
 References
 ----------
@@ -17,44 +17,32 @@ from scipy.special import log_softmax
 from kgnn.graphs.graph import Floats, Ints
 
 _BOUNDS = -5.0, 5.0  # of the logarithm of the factor
-_SHARES = np.linspace(0, 1, 21)  # of the first of two
-# In nats of VAL: what it costs to listen to one of two alone is a quarter of this. VAL has too few
-# graphs to be trusted with small differences.
-_FAIRNESS = 10.0
+_FIRST_WEIGHTS = np.linspace(0, 1, 21)  # of the first of two networks
+# Prior on equal weights, because VAL is too small to trust small differences: using one of two
+# networks alone costs a quarter of this, in nats on VAL.
+_PRIOR = 10.0
 
 
 class Calibration(NamedTuple):
-    """How to scale scores, and what that achieves.
+    """How to scale scores, and the likelihood that this reaches."""
 
-    Attributes
-    ----------
-    sharpness : float
-        Factor for scores before the softmax; the inverse of the temperature.
-    log_likelihood : float
-        Mean log-probability of the true classes with that factor.
-    """
-
-    sharpness: float
-    log_likelihood: float
+    sharpness: float  # factor of scores before the softmax: the inverse of the temperature
+    log_likelihood: float  # mean log-probability of the true classes with that factor
 
 
 def calibrate(scores: Floats, targets: Ints) -> Calibration:
-    """Find the factor that makes the true classes most likely; the predicted classes stay.
+    """Find the factor that makes the true classes most likely; predicted classes do not change.
 
-    Where every graph is right, no factor would be large enough. Yet n right answers out of n do not
-    show more than (n + 1) / (n + 2) of certainty (Laplace), and the mean stays below that.
-
-    Parameters
-    ----------
-    scores : (n, n_classes)
-        Logits or margins of graphs that were not trained on.
-    targets : (n,)
+    ``scores``, ``(n, n_classes)``, are logits or margins of graphs that were not trained on. If all
+    predictions are right, the likelihood grows with the factor without end. But n right answers out
+    of n are evidence for a probability of (n + 1) / (n + 2) at most (Laplace), which therefore
+    bounds the mean.
 
     Examples
     --------
     >>> scores = np.array([[9.0, 0.0], [9.0, 0.0], [9.0, 0.0], [9.0, 0.0]])
-    >>> bold = calibrate(scores, np.array([0, 0, 0, 1]))  # right three times out of four
-    >>> round(float(1 / (1 + np.exp(-9 * bold.sharpness))), 2)
+    >>> found = calibrate(scores, np.array([0, 0, 0, 1]))  # right three times out of four
+    >>> round(float(1 / (1 + np.exp(-9 * found.sharpness))), 2)
     0.75
     """
 
@@ -73,22 +61,16 @@ def calibrate(scores: Floats, targets: Ints) -> Calibration:
 
 
 def combine(logits: Sequence[Floats], weights: Sequence[float] | None = None) -> Floats:
-    """Return logits of all together: the weighted mean of their log-probabilities."""
+    """Return the combined logits of several networks: the weighted mean of log-probabilities."""
     each = [log_softmax(own, axis=1) for own in logits]
     return np.asarray(np.average(each, axis=0, weights=weights or None))
 
 
 def weigh(logits: Sequence[Floats], targets: Ints) -> list[float]:
-    """Find how much to listen to each of two networks, by the likelihood of the truth.
+    """Find the mixing weights of two networks that make the true classes most likely.
 
-    Equal weights are preferred unless ``targets`` speak clearly; more than two are given them
-    always.
-
-    Parameters
-    ----------
-    logits : one (n, n_classes) for each network
-        Of graphs that were not trained on.
-    targets : (n,)
+    ``logits`` has an ``(n, n_classes)`` for each network, of graphs that were not trained on. Equal
+    weights are preferred unless the evidence is clear; more than two networks always get them.
 
     Examples
     --------
@@ -101,10 +83,10 @@ def weigh(logits: Sequence[Floats], targets: Ints) -> list[float]:
     if len(logits) != 2:
         return [1 / len(logits)] * len(logits)
 
-    def gain(share: float) -> float:
-        together = combine(logits, [share, 1 - share])
-        fairness = _FAIRNESS * (share - 0.5) ** 2
-        return len(targets) * calibrate(together, targets).log_likelihood - fairness
+    def posterior(weight: float) -> float:
+        combined = combine(logits, [weight, 1 - weight])
+        prior = -_PRIOR * (weight - 0.5) ** 2
+        return len(targets) * calibrate(combined, targets).log_likelihood + prior
 
-    first = float(max(_SHARES, key=gain))
+    first = float(max(_FIRST_WEIGHTS, key=posterior))
     return [first, 1 - first]

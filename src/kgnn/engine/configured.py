@@ -31,8 +31,8 @@ def configured(cls: M) -> M:
         given = signature.bind(self, *args, **kwargs)
         given.apply_defaults()
         init(self, *args, **kwargs)
-        # After the constructor, so that a subclass has the last word. A dict is not searched for
-        # submodules, so modules in it are not registered a second time.
+        # After the constructor, so that the arguments of a subclass win. Modules inside a dict are
+        # not registered as submodules a second time.
         self.config = dict(list(given.arguments.items())[1:])
 
     cls.__init__ = __init__  # type: ignore[method-assign]

@@ -52,12 +52,9 @@ class GIN(nn.Module):
 
     Parameters
     ----------
-    n_features : int
-        Length of a node's vector.
-    n_classes : int
-    width : int
-        Length of hidden vectors.
-    layers : int
+    n_features, width : int
+        Length of a node's vector, and of hidden ones.
+    n_classes, layers : int
     dropout : float
         In the classifier.
     readout : {"sum", "log", "both"}
@@ -65,11 +62,11 @@ class GIN(nn.Module):
         side. Sums grow with the size of a graph; their logarithm keeps large graphs within reach
         of the classifier.
     pooling : {"last", "all"}
-        Sum the vectors of the last layer, or those of every depth, the nodes' own included.
+        Sum the vectors of the last layer, or those of every depth, the input included.
     encoder : {"gin", "gcn", "sage", "gat", "gin-pyg"}
         Kind of the layers; all but the first come from PyG.
     norm : bool
-        Whether BatchNorm stands between the readout and the classifier.
+        Whether the readout is normalized before the classifier.
     """
 
     def __init__(
@@ -91,7 +88,7 @@ class GIN(nn.Module):
             make_layer(encoder, a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
         )
         self.readout, self.pooling = readout, pooling
-        self.fused: Fused | None = None  # given while all parameters lie in one vector
+        self.fused: Fused | None = None  # set while all parameters are in one vector
         n_pooled = (width if pooling == "last" else sum(sizes)) * (2 if readout == "both" else 1)
         self.n_pooled = n_pooled
         self.pooled_norm = nn.BatchNorm1d(n_pooled) if norm else None
@@ -100,10 +97,7 @@ class GIN(nn.Module):
         )
 
     def rows(self, batch: Batch, change: Tensor | None = None) -> list[Tensor]:
-        """Return the vectors of every depth, the nodes' own first.
-
-        ``change`` is added to those of depth 1, before the second layer.
-        """
+        """Return the vectors of every depth; ``change`` is added to those after the first layer."""
         vectors = [batch.features]
         for depth, layer in enumerate(self.layers, start=1):
             vectors.append(layer(vectors[-1], batch, depth))  # Eq. 8: hˡ = U(hˡ⁻¹, A(hˡ⁻¹))
@@ -129,7 +123,7 @@ class GIN(nn.Module):
         return result
 
     def _embed(self, batch: Batch, change: Tensor | None) -> Tensor:
-        """Return H(G), the READOUT of Eq. 8, compressed and normalized where that is asked for."""
+        """Return H(G), the READOUT of Eq. 8, compressed and normalized if so configured."""
         vectors = self.rows(batch, change)
         first = len(self.layers) if self.pooling == "last" else 0
         sums = [batch.pool(x, depth) for depth, x in enumerate(vectors) if depth >= first]

@@ -22,32 +22,17 @@ CLIP = 5.0
 
 @dataclass
 class History:
-    """What happened, epoch by epoch.
+    """What happened, epoch by epoch."""
 
-    Attributes
-    ----------
-    loss : list of float
-        Mean training loss.
-    score : list of float
-        What the epoch was judged by; empty where nothing was asked.
-    best_epoch : int
-        Epoch whose weights were kept, counted from 0.
-    parts : dict of str to list of float
-        Mean of each part of the loss, where it has several.
-    interrupted : bool
-        Whether training was stopped by hand; the best epoch until then was kept.
-    """
-
-    loss: list[float] = field(default_factory=list)
-    score: list[float] = field(default_factory=list)
-    best_epoch: int = -1
-    parts: dict[str, list[float]] = field(default_factory=dict)
-    interrupted: bool = False
+    loss: list[float] = field(default_factory=list)  # mean over the training steps
+    score: list[float] = field(default_factory=list)  # on VAL; empty without
+    best_epoch: int = -1  # whose weights were kept, counted from 0
+    parts: dict[str, list[float]] = field(default_factory=dict)  # of the loss, if it has several
+    interrupted: bool = False  # by Ctrl-C; the best epoch until then was kept
 
     def record(self, steps: list[dict[str, float]]) -> None:
-        """Write down the mean losses of an epoch's steps."""
-        names = steps[0] if len(steps[0]) > 1 else ()
-        for name in names:
+        """Add the mean losses of an epoch's steps."""
+        for name in steps[0] if len(steps[0]) > 1 else ():
             mean = sum(step[name] for step in steps) / len(steps)
             self.parts.setdefault(name, []).append(mean)
         self.loss.append(sum(sum(step.values()) for step in steps) / len(steps))
@@ -84,42 +69,35 @@ def train(
     after_step: Callable[[], None] = lambda: None,
     what: str = "training",
 ) -> History:
-    """Minimize a loss over batches of rows.
+    """Minimize a loss over batches of rows, in place.
 
-    Ctrl-C ends training with the best weights so far, if an epoch has ended.
+    The module ends with the averaged weights of the best epoch, in evaluation mode. Ctrl-C ends
+    training with the best weights so far, once an epoch is complete.
 
     Parameters
     ----------
-    module : nn.Module
-        Trained in place; ends with the averaged weights of the best epoch, in evaluation mode.
     loss : callable
-        Rows of a batch to the scalar to minimize, or to the parts of it by name.
-    rows : array of int
-    epochs, batch_size, learning_rate, weight_decay
-        Weight decay is Adam's own (added to the gradient), as in the paper's code.
+        Maps the rows of a batch to the scalar to minimize, or to its parts by name.
+    weight_decay : float
+        Adam's own (added to the gradient), as in the paper's code.
     averaging : float
-        Share of the old in the running average of the weights, per step; 0 keeps the last ones.
+        Decay of the running average of the weights, per step; 0 keeps the last weights.
     clip : float or None
-        Longest gradient; longer ones are shortened to it.
+        Largest norm of the gradient.
     statistics : {"recomputed", "running"}
-        Whether BatchNorm gets the statistics that ``finish`` computes, or keeps the running
-        averages of the batches.
-    rng : numpy Generator
-        Order of the batches.
+        Whether BatchNorm gets the statistics that ``finish`` computes, or keeps its running ones.
     finish : callable
-        Makes the averaged module ready to be judged and used.
+        Prepares the averaged module for evaluation.
     score : callable, optional
-        Judges the averaged module after each epoch; the best epoch is kept, the earliest of
-        equals. Without it, the last one is.
-    after_step : callable
-        Called after each change of the weights.
+        Rates the averaged module after each epoch. The best epoch is kept, the earliest of equals;
+        without a score, the last one.
     what : str
-        What to call this in reports of progress.
+        Name of this training in progress reports.
     """
     averaged = copy.deepcopy(module)
     history = History()
 
-    def make_ready() -> None:
+    def finish_average() -> None:
         if statistics == "recomputed":
             finish(averaged)
         else:
@@ -141,7 +119,7 @@ def train(
                     after_step()
                 history.record(steps)
                 if score is not None:
-                    make_ready()
+                    finish_average()
                     history.score.append(score(averaged))
                     if history.score[-1] > max(history.score[:-1], default=-np.inf):
                         history.best_epoch, best = epoch, copy.deepcopy(averaged.state_dict())
@@ -150,7 +128,7 @@ def train(
                 raise
             history.interrupted = True
         if score is None or history.best_epoch < 0:
-            make_ready()
+            finish_average()
             history.best_epoch, best = len(history.loss) - 1, averaged.state_dict()
         module.load_state_dict(best)
     module.eval()
@@ -160,7 +138,7 @@ def train(
 def _step(
     flat: Flat, optimizer: Adam, value: Tensor | dict[str, Tensor], clip: float | None
 ) -> dict[str, float]:
-    """Go one step down, and return the parts of the loss before it."""
+    """Take a gradient step, and return the parts of the loss before it."""
     parts = value if isinstance(value, dict) else {"loss": value}
     optimizer.zero_grad()
     reduce(torch.add, parts.values()).backward()
@@ -171,39 +149,29 @@ def _step(
 
 
 def _shorten(gradient: Tensor, norm: float) -> None:
-    """Shorten a gradient that is too long: torch's ``clip_grad_norm_`` for one vector."""
+    """Clip the norm of a gradient: torch's ``clip_grad_norm_`` for one vector."""
     gradient.mul_((norm / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp_(max=1.0))
 
 
 @torch.no_grad()
 def _average(average: Flat, new: Flat, decay: float, n_steps: int) -> None:
-    """Move the average towards new weights.
-
-    The decay starts low, so that the first random weights are soon forgotten.
-    """
+    """Update the average; the decay starts low, so that the initial weights soon fade."""
     share = min(decay, n_steps / (9 + n_steps)) if n_steps > 1 else 0.0
     average.weights.lerp_(new.weights, 1 - share)
 
 
 @torch.no_grad()
 def recompute_bn_stats(module: nn.Module, forward_all: Callable[[nn.Module], object]) -> None:
-    """Replace running statistics, a blur of recent batches, by those of one pass over everything.
+    """Replace BatchNorm's running statistics by those of one pass over all training graphs.
 
-    Graphs vary so much in size that the running averages of a few small batches are far off, and
-    with them the accuracy on new graphs jumps from epoch to epoch.
-
-    Parameters
-    ----------
-    module : nn.Module
-        Left in evaluation mode.
-    forward_all : callable
-        Runs the module over the training graphs.
+    Graphs vary so much in size that running averages over a few small batches are far off, and the
+    accuracy on new graphs jumps from epoch to epoch. Leaves the module in evaluation mode.
     """
     norms = [m for m in module.modules() if isinstance(m, nn.BatchNorm1d)]
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
         norm.reset_running_stats()
-        norm.momentum = None  # average over the passes, all alike
+        norm.momentum = None  # plain average over the batches
     module.train()
     forward_all(module)
     module.eval()

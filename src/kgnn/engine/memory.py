@@ -1,11 +1,10 @@
-"""A memory network as a network to train: kernel features of a pool of graphs, some in a memory."""
+"""The memory as a network to train: kernel features of a pool of graphs, some of them in slots."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,30 +16,23 @@ from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Featurizer
 from kgnn.kernels.projection import Projection
 
-# Bound of the attention weights of one pass without gradients: a memory may be large.
+# Bound of the attention weights in one pass without gradients: the memory may be large.
 ATTENTION_PER_PASS = 1 << 20
-_COMPARED = 1000  # labeled graphs, at most, with each other
+_MOST_COMPARED = 1000  # labeled graphs, for their typical distance
 _SAME = 1e-6  # squared distance
 
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Rows of a CSR matrix as tensors.
+    """Rows of a CSR matrix as tensors."""
 
-    Attributes
-    ----------
-    columns : (n_entries,) int32
-    values : (n_entries,) float
-    offsets : (n_rows + 1,) int32
-    """
-
-    columns: Tensor
-    values: Tensor
-    offsets: Tensor
+    columns: Tensor  # (n_entries,) int32
+    values: Tensor  # (n_entries,)
+    offsets: Tensor  # (n_rows + 1,) int32
 
     @classmethod
     def of(cls, matrix: sparse.csr_array) -> SparseRows:
-        """Take over a scipy matrix."""
+        """Convert a scipy matrix."""
         return cls(
             torch.from_numpy(matrix.indices.astype(np.int32)),
             torch.from_numpy(matrix.data).to(torch.get_default_dtype()),
@@ -92,7 +84,7 @@ class Memory(Network):
         All training graphs. The kernel and the projection are fitted on all of them; the memory
         holds the labeled ones and, if it grows, those that were annotated.
     build : callable
-        Number of features, and the sharpness to start with, to a module.
+        Maps the number of features and the initial sharpness to a module.
     optimizer_config : OptimizerConfig
     kernel : Featurizer
     projection : Projection or None
@@ -104,6 +96,7 @@ class Memory(Network):
     """
 
     name = "memory"
+    needed = ("kernel", "projection", "pool", "fitted")  # the slots are rows of the pool
 
     def __init__(
         self,
@@ -118,16 +111,13 @@ class Memory(Network):
     ) -> None:
         super().__init__(optimizer_config)
         self.build, self.kernel, self.grows, self.mask_own = build, kernel, grows, mask_own
-        at_once = getattr(kernel, "fit_transform", None)  # counts once
-        found = sparse.csr_array(at_once(pool) if at_once else kernel.fit(pool).transform(pool))
-        self.projection = None if projection is None else projection.fit(found)
-        self.n_features = found.shape[1]
-        self.pool = self._rows(found)
-
-    def saved_state(self) -> dict[str, Any]:
-        """Return what predictions need; the memory is a part of the pool."""
-        needed = ("kernel", "projection", "pool", "fitted")
-        return {key: value for key, value in vars(self).items() if key in needed}
+        fit_transform = getattr(
+            kernel, "fit_transform", lambda pool: kernel.fit(pool).transform(pool)
+        )
+        features = sparse.csr_array(fit_transform(pool))
+        self.projection = None if projection is None else projection.fit(features)
+        self.n_features = features.shape[1]
+        self.pool = self._rows(features)
 
     def prepare(self, graphs: GraphDataset) -> Rows:
         """Compute z, the kernel features of graphs."""
@@ -152,7 +142,7 @@ class Memory(Network):
     def _build(self, examples: Examples) -> nn.Module:
         if self.projection is None:
             return self.build(self.n_features, 1.0)
-        every = math.ceil(len(examples.labeled) / _COMPARED)
+        every = math.ceil(len(examples.labeled) / _MOST_COMPARED)
         distances = torch.pdist(self.pool[examples.labeled[::every]]) ** 2
         if len(distances) and distances.median() < _SAME:  # most graphs are copies of each other
             distances = distances[distances >= _SAME]
@@ -177,10 +167,7 @@ class Memory(Network):
 
     @torch.no_grad()
     def attention(self, prepared: Rows, rounds: list[Fitted]) -> Floats:
-        """Return the mean attention of several trainings to each graph of the pool.
-
-        ``(n_hops, n_graphs, n_pool)``; rows sum to 1.
-        """
+        """Return the mean attention over several trainings, ``(n_hops, n_graphs, n_pool)``."""
         n_hops = int(rounds[0].module.n_hops)  # type: ignore[arg-type]
         mean = np.zeros((n_hops, len(prepared), len(self.pool)))
         for fitted in rounds:

@@ -1,10 +1,10 @@
-"""Networks that can be trained, again and again, on rows of one pool of graphs."""
+"""Networks that are trained, once or several times, on rows of one pool of graphs."""
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from scipy.special import softmax
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batches, SomeBatches
-from kgnn.engine.calibration import calibrate
+from kgnn.engine.calibration import Calibration, calibrate, combine
 from kgnn.engine.fast.quotients import batches_of
 from kgnn.engine.loop import CLIP, History, recompute_bn_stats, train
 from kgnn.engine.node_features import NodeFeatures
@@ -42,25 +42,16 @@ class OptimizerConfig:
 
 @dataclass(frozen=True)
 class Examples:
-    """What a network is taught: labeled rows of the pool, and annotated ones beside them.
+    """What a network is trained on: labeled rows of the pool, and annotated ones.
 
-    Attributes
-    ----------
-    labeled, annotated : arrays of int64
-        Rows of the pool.
-    targets : (n_pool, n_classes) float32
-        Class probabilities; those of other rows are not read.
-    weight : float
-        Of annotated rows against labeled ones in the loss.
-    merged : bool
-        Whether labeled and annotated rows are shuffled together and an epoch passes over both, or
-        an epoch passes over the labeled rows and each batch is paired with annotated ones.
+    An epoch passes over the labeled rows, and each batch is paired with annotated ones; if
+    ``merged``, both are shuffled together and an epoch passes over all of them.
     """
 
     labeled: Ints
-    targets: Tensor
+    targets: Tensor  # (n_pool, n_classes), class probabilities; those of other rows are not read
     annotated: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    weight: float = 1.0
+    weight: float = 1.0  # of annotated rows against labeled ones in the loss
     merged: bool = False
 
     @property
@@ -71,7 +62,7 @@ class Examples:
 
 @dataclass
 class Fitted:
-    """A trained module with all that it needs to answer; never changed afterwards."""
+    """A trained module with all that it needs to predict; never changed afterwards."""
 
     module: nn.Module
     history: History
@@ -88,33 +79,26 @@ class Fitted:
 
 
 class Network(ABC):
-    """Base of both networks: a subclass prepares graphs and runs a module on them.
-
-    Attributes
-    ----------
-    pool : Any
-        The training graphs, prepared.
-    fitted : Fitted
-        What the last `fit` has made.
-    """
+    """Base of both networks: a subclass prepares graphs and runs a module on them."""
 
     name: str
-    pool: Any
-    fitted: Fitted
+    needed: tuple[str, ...]  # attributes that predictions need; how to train is not among them
+    pool: Any  # the training graphs, prepared
+    fitted: Fitted  # by the last `fit`
 
     def __init__(self, optimizer_config: OptimizerConfig) -> None:
         self.optimizer_config = optimizer_config
 
-    @abstractmethod
     def saved_state(self) -> dict[str, Any]:
-        """Return the attributes that predictions need; how to train is not among them."""
+        """Return what predictions need."""
+        return {key: value for key, value in vars(self).items() if key in self.needed}
 
     def __getstate__(self) -> dict[str, Any]:
         return self.saved_state()
 
     @abstractmethod
     def prepare(self, graphs: GraphDataset) -> Any:
-        """Do once what need not be repeated for each epoch."""
+        """Turn graphs into what the module reads, once for all epochs."""
 
     @abstractmethod
     def part(self, rows: Ints) -> Any:
@@ -122,7 +106,7 @@ class Network(ABC):
 
     @abstractmethod
     def _build(self, examples: Examples) -> nn.Module:
-        """Make a module with random weights."""
+        """Build a module with random weights."""
 
     @abstractmethod
     def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
@@ -132,10 +116,7 @@ class Network(ABC):
     def _on_all(
         self, module: nn.Module, prepared: Any, fitted: Fitted, own: Tensor | None = None
     ) -> Tensor:
-        """Return logits of prepared graphs.
-
-        ``own`` has the place in the memory that holds each graph itself, −1 for none.
-        """
+        """Return logits of prepared graphs; for ``own`` see `_own_slots`."""
 
     def fit(
         self,
@@ -147,6 +128,16 @@ class Network(ABC):
         what: str = "training",
     ) -> Fitted:
         """Train on examples; VAL, prepared, chooses the epoch and calibrates."""
+
+        def on_validation(module: nn.Module) -> Calibration:
+            assert validation is not None
+            return calibrate(self._outputs(module, validation[0], new), validation[1])
+
+        def score(module: nn.Module) -> float:
+            # Accuracy on a hundred graphs is noise, and the plain likelihood prefers modules that
+            # have hardly been trained, because the others are overconfident.
+            return on_validation(module).log_likelihood
+
         rng = generator(seed, self.name)
         with seeded_torch(seed, self.name):
             module = copy.deepcopy(self.fitted.module) if warm_start else self._build(examples)
@@ -163,7 +154,7 @@ class Network(ABC):
                 finish=lambda each: recompute_bn_stats(
                     each, lambda m: self._pass_over(m, examples, new)
                 ),
-                score=None if validation is None else self._score(validation, new),
+                score=score if validation else None,
                 what=what,
             )
         if not all(bool(torch.isfinite(each).all()) for each in module.state_dict().values()):
@@ -173,10 +164,9 @@ class Network(ABC):
                 "and should be scaled."
             )
         if validation is not None:
-            scores = self._outputs(module, validation[0], new)
-            new.sharpness = calibrate(scores, validation[1]).sharpness
+            new.sharpness = on_validation(module).sharpness
         self.fitted = new
-        if new.history.interrupted:  # the caller decides whether what was learned is enough
+        if new.history.interrupted:  # the caller decides whether to use it
             raise KeyboardInterrupt
         return new
 
@@ -186,7 +176,7 @@ class Network(ABC):
         return fitted.sharpness * self._outputs(fitted.module, prepared, fitted)
 
     def annotate(self, rows: Ints) -> Floats:
-        """Return class probabilities of training graphs; none attends to its own slot."""
+        """Return class probabilities of rows of the pool."""
         new = self.fitted
         outputs = self._outputs(new.module, self.part(rows), new, self._own_slots(rows, new))
         return np.asarray(softmax(new.sharpness * outputs, axis=1))
@@ -201,25 +191,15 @@ class Network(ABC):
         return examples.rows
 
     def _own_slots(self, rows: Ints, fitted: Fitted) -> Tensor | None:
-        """Return which slot of the memory holds each row itself, to be left out; −1 for none."""
+        """Return the slot of the memory that holds each row itself, to be masked; −1 for none."""
         return fitted.slots_of(rows)
 
     def _objective(
         self, module: nn.Module, examples: Examples, fitted: Fitted, rng: np.random.Generator
     ) -> Objective:
-        """Say what is minimized."""
+        """Return what is minimized."""
         objective = _Merged if examples.merged else _Paired
         return objective(self, module, examples, fitted, rng)
-
-    def _score(self, validation: tuple[Any, Ints], fitted: Fitted) -> Callable[[nn.Module], float]:
-        """Judge a module by its calibrated likelihood on VAL.
-
-        Accuracy is noise on a hundred graphs, and the plain likelihood prefers networks that have
-        hardly been trained, because the others are overconfident.
-        """
-        return lambda module: (
-            calibrate(self._outputs(module, validation[0], fitted), validation[1]).log_likelihood
-        )
 
     @torch.no_grad()
     def _outputs(
@@ -234,26 +214,20 @@ class Network(ABC):
 
 
 class Objective:
-    """What a network minimizes, batch by batch.
+    """What a network minimizes, batch by batch."""
 
-    Attributes
-    ----------
-    rows : array of int
-        Rows of the pool; a pass over them is an epoch.
-    """
-
-    rows: Ints
+    rows: Ints  # of the pool; a pass over them is an epoch
 
     def __call__(self, rows: Ints) -> dict[str, Tensor]:
         """Return the parts of the loss of a batch."""
         raise NotImplementedError
 
     def after_step(self) -> None:
-        """Do what follows each change of the weights."""
+        """Run after each update of the weights."""
 
 
 class _Paired(Objective):
-    """Cross-entropy of labeled rows, and of as many annotated ones beside them."""
+    """Cross-entropy of labeled rows, each batch paired with as many annotated ones."""
 
     def __init__(
         self,
@@ -270,16 +244,15 @@ class _Paired(Objective):
         examples = self.examples
         n_more = min(self.network.optimizer_config.batch_size, len(examples.annotated))
         more = self.rng.choice(examples.annotated, n_more, replace=False) if n_more else rows[:0]
-        every = np.concatenate([rows, more])
-        losses = nn.functional.cross_entropy(
-            self.network._on_batch(self.module, every, self.fitted),
-            examples.targets[every],
-            reduction="none",
-        )
+        losses = self._losses(np.concatenate([rows, more]))
         parts = {"labeled": losses[: len(rows)].mean()}
         if n_more:
             parts["annotated"] = examples.weight * losses[len(rows) :].mean()
         return parts
+
+    def _losses(self, rows: Ints) -> Tensor:
+        logits = self.network._on_batch(self.module, rows, self.fitted)
+        return nn.functional.cross_entropy(logits, self.examples.targets[rows], reduction="none")
 
 
 class _Merged(_Paired):
@@ -292,16 +265,11 @@ class _Merged(_Paired):
         self.weights[self.examples.annotated] = self.examples.weight
 
     def __call__(self, rows: Ints) -> dict[str, Tensor]:
-        losses = nn.functional.cross_entropy(
-            self.network._on_batch(self.module, rows, self.fitted),
-            self.examples.targets[rows],
-            reduction="none",
-        )
-        return {"loss": (self.weights[rows] * losses).mean()}
+        return {"loss": (self.weights[rows] * self._losses(rows)).mean()}
 
 
 def one_hot(targets: Ints, n_classes: int) -> Tensor:
-    """Return class probabilities of known classes; rows of unknown ones mean nothing."""
+    """Return class probabilities of known classes; rows of unknown classes are arbitrary."""
     codes = torch.from_numpy(np.maximum(targets, 0))
     return nn.functional.one_hot(codes, n_classes).to(torch.get_default_dtype())
 
@@ -313,17 +281,18 @@ class GraphNetwork(Network):
     ----------
     pool : GraphDataset
     build : callable
-        Length of a node's vector to a module.
+        Maps the length of a node's vector to a module.
     optimizer_config : OptimizerConfig
     node_features : NodeFeatures
     layers : int
         Rounds of message passing that may be done once for all nodes of a color, if the module
         is a GIN; 0 if it is not.
     start : dict of str to Tensor
-        Weights that a new module begins with, by name; all others are random.
+        Initial weights by name; all others are random.
     """
 
     name = "gnn"
+    needed = ("node_features", "layers", "fitted")
 
     def __init__(
         self,
@@ -340,13 +309,8 @@ class GraphNetwork(Network):
         self.build, self.node_features, self.layers = build, node_features, layers
         self.pool = self.prepare(pool)
 
-    def saved_state(self) -> dict[str, Any]:
-        """Return what predictions need: neither the training graphs nor how to train."""
-        needed = ("node_features", "layers", "fitted")
-        return {key: value for key, value in vars(self).items() if key in needed}
-
     def prepare(self, graphs: GraphDataset) -> Batches:
-        """Make graphs ready to be cut into batches."""
+        """Return graphs from which batches can be taken."""
         return batches_of(graphs, self.node_features, self.layers)
 
     def part(self, rows: Ints) -> Batches:
@@ -370,6 +334,54 @@ class GraphNetwork(Network):
 
 
 def passes(prepared: Batches) -> Iterator[Ints]:
-    """Cut prepared graphs into runs of rows that hold a bounded number of nodes each."""
+    """Split prepared graphs into runs of rows with a bounded number of nodes each."""
     run = offsets_of(prepared.sizes)[:-1] // _NODES_PER_PASS
     yield from np.split(np.arange(len(prepared)), np.flatnonzero(np.diff(run)) + 1)
+
+
+@dataclass
+class Committee:
+    """Several trainings of a network that differ in their seeds and predict together.
+
+    With few labels, the accuracies of two such trainings differ by more than most ideas are worth;
+    their mean is stable.
+    """
+
+    members: list[Fitted] = field(default_factory=list)
+    interrupted: bool = False  # whether Ctrl-C came before all were trained
+
+    def logits(self, network: Network, prepared: Any) -> Floats:
+        """Return the combined logits, ``(n_graphs, n_classes)``."""
+        each = [network.logits(prepared, member) for member in self.members]
+        return combine(each) if len(each) > 1 else each[0]
+
+
+def fit_committee(
+    network: Network,
+    examples: Examples,
+    validation: tuple[Any, Ints] | None,
+    seeds: Sequence[int],
+    *,
+    before: Callable[[int], None] = lambda number: None,
+    what: str = "training",
+) -> Committee:
+    """Train a network once for each seed.
+
+    ``before`` is called with the number of each member before its training. Ctrl-C ends the
+    training with the complete members, or with the first as far as it has come.
+    """
+    committee = Committee()
+    for number, seed in enumerate(seeds):
+        before(number)
+        named = f"{what}, {number + 1} of {len(seeds)}" if len(seeds) > 1 else what
+        try:
+            committee.members.append(network.fit(examples, validation, seed, what=named))
+        except KeyboardInterrupt:
+            committee.interrupted = True
+            first = None if committee.members else getattr(network, "fitted", None)
+            if first is not None and first.history.interrupted:
+                committee.members.append(first)
+            if not committee.members:
+                raise
+            break
+    return committee

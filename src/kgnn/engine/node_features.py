@@ -19,30 +19,21 @@ _DEGREE_BINS = 40
 
 @dataclass(frozen=True)
 class NodeFeatures:
-    """Vectors of nodes by their *kind*, learned from the training graphs.
+    """Vectors of nodes by their *kind*, read off the training graphs.
 
     The paper's setting: the node's label, one-hot, where the dataset has labels, else a constant 1
     for every node. A label that the training graphs do not have is a vector of zeros.
-
-    Attributes
-    ----------
-    label_names : tuple of str
-        Labels in the order of the one-hot vector; empty without labels.
-    n_attributes : int
-        Continuous attributes appended to it; 0 unless they were asked for.
-    degrees : bool
-        Without labels, whether the degree, rounded to half an octave, is the label of a node.
     """
 
-    label_names: tuple[str, ...]
-    n_attributes: int = 0
-    degrees: bool = False
+    label_names: tuple[str, ...]  # in the order of the one-hot vector; empty without labels
+    n_attributes: int = 0  # continuous attributes appended to it
+    degrees: bool = False  # whether nodes without labels get their degree, to half an octave
 
     @classmethod
     def of(
         cls, graphs: GraphDataset, use_attributes: bool = False, degrees: bool = False
     ) -> NodeFeatures:
-        """Read off a training set what its nodes have."""
+        """Describe the nodes of a training set."""
         attributes = graphs.node_attributes if use_attributes else None
         n_attributes = 0 if attributes is None else attributes.shape[1]
         return cls(graphs.node_label_names, n_attributes, degrees and not graphs.node_label_names)
@@ -53,7 +44,7 @@ class NodeFeatures:
         return self._table.shape[1] + self.n_attributes
 
     def kinds(self, graphs: GraphDataset) -> ShortInts:
-        """Return what distinguishes nodes, attributes apart: a row of the table for each."""
+        """Return the kind of each node, a row of the table; attributes do not count."""
         if self.degrees:
             halves = np.floor(2 * np.log2(np.maximum(1, graphs.degrees))).astype(np.int32)
             return np.minimum(halves + (graphs.degrees > 0), _DEGREE_BINS - 1).astype(np.int32)
@@ -64,7 +55,7 @@ class NodeFeatures:
         return np.where(codes >= 0, codes, unknown).astype(np.int32)
 
     def vectors(self, kinds: ShortInts) -> Tensor:
-        """Return the vectors of nodes of these kinds, attributes apart."""
+        """Return the vectors of nodes of these kinds, without attributes."""
         return torch.from_numpy(self._table[kinds]).to(torch.get_default_dtype())
 
     def __call__(self, graphs: GraphDataset) -> Tensor:
@@ -87,7 +78,6 @@ class NodeFeatures:
         """Vectors by kind; the last one is that of an unknown label, or of every node."""
         if self.degrees:
             return np.eye(_DEGREE_BINS, dtype=np.float32)
-        if self.label_names:
-            n_labels = len(self.label_names)
+        if n_labels := len(self.label_names):
             return np.eye(n_labels + 1, n_labels, dtype=np.float32)
         return np.ones((1, 0 if self.n_attributes else 1), dtype=np.float32)

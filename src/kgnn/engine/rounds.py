@@ -22,7 +22,7 @@ RankBy = Literal["margin", "probability"]
 
 
 class Selection(NamedTuple):
-    """Rows that were selected, increasing, and the class that each was given."""
+    """The selected rows, increasing, and the class of each."""
 
     rows: Ints
     targets: Ints
@@ -31,9 +31,9 @@ class Selection(NamedTuple):
 def confidence(proba: Floats, rank_by: RankBy = "margin") -> Floats:
     """Return how confident each row is.
 
-    ``probability`` is that of the most probable class. Networks are overconfident, and many
+    ``probability`` is that of the most probable class. Networks are overconfident, so that many
     probabilities round to 1; ``margin``, the log-odds of the first class against the second, still
-    tells these apart.
+    distinguishes these.
     """
     if rank_by == "probability":
         return np.asarray(proba.max(axis=1))
@@ -70,22 +70,14 @@ def first_of(order: Ints, targets: Ints, k: int, shares: Floats | None) -> Selec
 
 
 class PseudoLabels(NamedTuple):
-    """What a network is taught about unlabeled graphs: rows of the pool, and a target for each.
+    """What a network is taught about unlabeled graphs."""
 
-    Attributes
-    ----------
-    selection : Selection
-        Rows of the pool.
-    targets : (n, n_classes) Tensor
-        Class probabilities; one-hot unless they are soft.
-    """
-
-    selection: Selection
-    targets: torch.Tensor
+    selection: Selection  # rows of the pool
+    targets: torch.Tensor  # (n, n_classes), class probabilities; one-hot unless they are soft
 
     @classmethod
     def none(cls, n_classes: int) -> PseudoLabels:
-        """Teach labeled graphs alone."""
+        """Return no pseudo-labels."""
         empty = np.empty(0, dtype=np.int64)
         return cls(Selection(empty, empty), torch.empty(0, n_classes))
 
@@ -108,39 +100,17 @@ class PseudoLabels(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """How the rounds go.
+    """How the rounds go."""
 
-    Attributes
-    ----------
-    rounds : int
-        At most so many after the first training.
-    growth : float
-        The number of graphs to select grows by this share of the unlabeled graphs each round.
-    patience : int or None
-        Stop after so many rounds without a gain on VAL.
-    weight : float
-        Of annotated against labeled graphs in the loss.
-    merged : bool
-        See `kgnn.engine.network.Examples`.
-    soft : bool
-        Teach the annotator's probabilities rather than its most probable class.
-    warm_start : bool
-        Go on from the last round's weights rather than from new ones.
-    average : bool
-        Predict with all rounds rather than with the best one.
-    judge : str
-        Whose likelihood on VAL ranks the rounds: a network's, or that of ``both``.
-    """
-
-    rounds: int
-    growth: float
-    patience: int | None
-    weight: float
-    merged: bool = False
-    soft: bool = False
-    warm_start: bool = False
-    average: bool = True
-    judge: str = "both"
+    rounds: int  # at most, after the first training
+    growth: float  # of the selection each round, as a share of the unlabeled graphs
+    patience: int | None  # rounds without a gain on VAL before stopping
+    weight: float  # of annotated against labeled graphs in the loss
+    merged: bool = False  # see `kgnn.engine.network.Examples`
+    soft: bool = False  # teach the annotator's probabilities, not its most probable class
+    warm_start: bool = False  # continue from the last round's weights
+    average: bool = True  # predict with all rounds, not with the best one
+    judge: str = "both"  # whose likelihood on VAL ranks the rounds: a network's, or that of both
 
 
 @dataclass
@@ -150,18 +120,18 @@ class Round:
     Attributes
     ----------
     selections : list of Selection
-        Annotations that each network was taught, as rows of the pool.
+        What each network was taught, as rows of the pool.
     fitted : list of Fitted
-        The networks as this round left them.
+        The networks after this round.
     n_selected : int
         Graphs that were annotated for any network.
     agreement : float or None
         Share of the unlabeled graphs that all networks gave the same class when these annotations
-        were made; None where there were none, and for a single network.
+        were made; None without annotations, and for a single network.
     accuracy : dict of str to float
         On VAL, of each network and of ``both``; empty without VAL.
     log_likelihood : float
-        Calibrated, on VAL, of whoever is the judge.
+        Calibrated, on VAL, of ``Plan.judge``.
     """
 
     selections: list[Selection]
@@ -182,7 +152,7 @@ class Round:
         }
 
     def in_words(self) -> str:
-        """Tell in a line what the round did."""
+        """Return a line that describes the round."""
         on_val = ", ".join(f"{who} {100 * share:.1f} %" for who, share in self.accuracy.items())
         annotated = f"{self.n_selected:,} graph{'s' * (self.n_selected != 1)} annotated"
         parts = (
@@ -230,14 +200,7 @@ class Course:
 
 
 class RoundTrainer:
-    """Trains networks round by round, writes down each round, and says when to stop.
-
-    Parameters
-    ----------
-    networks : list of Network
-    task : Task
-    plan : Plan
-    """
+    """Trains networks round by round, records each round, and decides when to stop."""
 
     def __init__(self, networks: Sequence[Network], task: Task, plan: Plan) -> None:
         self.networks, self.task, self.plan = networks, task, plan
@@ -262,25 +225,25 @@ class RoundTrainer:
 
     def fit(self, network: Network, pseudo_labels: PseudoLabels | None = None) -> None:
         """Train a network on the labeled graphs and on pseudo-labels."""
+        task, plan = self.task, self.plan
         which, number = list(self.networks).index(network), len(self.course.rounds)
         if number == 0 and network.is_fitted:  # on the labeled graphs, to choose between candidates
             return
-        taught = PseudoLabels.none(self.task.n_classes) if pseudo_labels is None else pseudo_labels
+        taught = PseudoLabels.none(task.n_classes) if pseudo_labels is None else pseudo_labels
         self._taught[which] = taught
         targets = self._known.clone()
         targets[taught.selection.rows] = taught.targets
-        plan, on_val = self.plan, self._validation
         network.fit(
-            Examples(self.task.labeled, targets, taught.selection.rows, plan.weight, plan.merged),
-            (on_val[which], self.task.validation[1]) if on_val and self.task.validation else None,
+            Examples(task.labeled, targets, taught.selection.rows, plan.weight, plan.merged),
+            (self._validation[which], task.validation[1]) if task.validation else None,
             # Round 0 is the supervised network, whose seed is that of the task.
-            derive(self.task.seed, number) if number else self.task.seed,
+            derive(task.seed, number) if number else task.seed,
             warm_start=plan.warm_start and number > 0 and network.is_fitted,
             what=f"round {number}, {network.name}",
         )
 
     def is_news(self, network: Network, pseudo_labels: PseudoLabels) -> bool:
-        """Tell whether a network was taught something else last; if not, the rounds end."""
+        """Whether a network was last taught something else; if not, the rounds end."""
         if not pseudo_labels.is_same_as(self._taught[list(self.networks).index(network)]):
             return True
         has_begun = len(self.course.rounds) > 1
@@ -288,22 +251,22 @@ class RoundTrainer:
         return False
 
     def note_agreement(self, *proba: Floats) -> None:
-        """Write down the share of the unlabeled graphs on which the networks agree."""
-        named = np.stack([each.argmax(axis=1) for each in proba])
-        self._agreement = float((named == named[0]).all(axis=0).mean())
+        """Record the share of the unlabeled graphs on which the networks agree."""
+        classes = np.stack([each.argmax(axis=1) for each in proba])
+        self._agreement = float((classes == classes[0]).all(axis=0).mean())
 
     def end_round(self) -> None:
-        """Write down what the networks were taught and how good they are on VAL."""
+        """Record what the networks were taught and how good they are on VAL."""
         selections = [taught.selection for taught in self._taught]
         n_selected = len(np.unique(np.concatenate([each.rows for each in selections])))
         fitted = [network.fitted for network in self.networks if network.is_fitted]
         done = Round(selections, fitted, n_selected, self._agreement)
         self._agreement = None
-        if self._validation and self.task.validation is not None:
-            targets, ready = self.task.validation[1], self.networks[: len(fitted)]
-            own = [n.logits(data) for n, data in zip(ready, self._validation, strict=False)]
-            logits = {n.name: each for n, each in zip(ready, own, strict=True)}
-            logits["both"] = combine(own)
+        if self.task.validation is not None:
+            targets, networks = self.task.validation[1], self.networks[: len(fitted)]
+            pairs = zip(networks, self._validation, strict=False)
+            logits = {network.name: network.logits(data) for network, data in pairs}
+            logits["both"] = combine(list(logits.values()))
             done.accuracy = {
                 who: float((each.argmax(axis=1) == targets).mean()) for who, each in logits.items()
             }
@@ -316,7 +279,7 @@ class RoundTrainer:
         tell(f"round {last}: {done.in_words()}")
 
     def rounds(self) -> Iterator[int]:
-        """Yield the number of graphs to select, round by round, until there is reason to stop."""
+        """Yield the number of graphs to select in each round, until there is a reason to stop."""
         n_unlabeled = len(self.task.unlabeled)
         for number in track(range(1, 1 + self.plan.rounds), "rounds"):
             if reason := self._reason_to_stop(n_unlabeled):
@@ -336,22 +299,18 @@ class RoundTrainer:
         return None
 
     def _choose_rounds(self) -> None:
-        """Decide which rounds predict, and how much each network counts."""
+        """Choose the rounds that predict, and the mixing weights of the networks."""
         course = self.course
         course.used = course.rounds if self.plan.average else [course.rounds[course.best_round]]
-        if self._validation and self.task.validation is not None:
+        if self.task.validation is not None:
             logits = course.logits(self.networks, self._validation)
             course.weights = weigh(logits, self.task.validation[1])
 
 
 def self_train(
-    network: Network,
-    task: Task,
-    plan: Plan,
-    shares: Floats | None,
-    rank_by: RankBy = "margin",
+    network: Network, task: Task, plan: Plan, shares: Floats | None, rank_by: RankBy = "margin"
 ) -> Course:
-    """Train a network in rounds on what it is most confident of itself."""
+    """Train a network in rounds on the graphs that it is most confident of."""
     trainer = RoundTrainer([network], task, plan)
     with trainer.interruptible():
         trainer.fit(network)

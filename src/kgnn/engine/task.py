@@ -12,24 +12,14 @@ from kgnn.graphs.graph import GraphDataset, Ints
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """All that a method gets to see: training graphs, some labels, perhaps graphs to choose on.
+    """All that a method sees: training graphs, some labels, perhaps validation graphs.
 
-    There is no field for test graphs, so nothing can leak.
-
-    Attributes
-    ----------
-    graphs : GraphDataset
-        Labeled and unlabeled graphs; their own ``targets`` are hidden.
-    targets : (n_graphs,) int64
-        Class of each graph, −1 where it is not known.
-    n_classes : int
-    validation : (GraphDataset, (n,) int64) or None
-        Graphs with known classes for choices (parameters, epoch), never for training.
-    seed : int
+    There is no field for test graphs, so nothing can leak. Validation graphs are for choices
+    (parameters, epoch), never for training.
     """
 
-    graphs: GraphDataset
-    targets: Ints
+    graphs: GraphDataset  # labeled and unlabeled; their own ``targets`` are hidden
+    targets: Ints  # (n_graphs,), −1 for an unknown class
     n_classes: int
     validation: tuple[GraphDataset, Ints] | None
     seed: int

@@ -23,11 +23,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from kgnn.engine.batch import Batch
-from kgnn.engine.committee import Committee
 from kgnn.engine.frozen import frozen_statistics
 from kgnn.engine.gin import GIN
 from kgnn.engine.loop import History, n_batches, recompute_bn_stats, train
-from kgnn.engine.network import Examples, GraphNetwork, Objective, OptimizerConfig, one_hot
+from kgnn.engine.network import (
+    Committee,
+    Examples,
+    GraphNetwork,
+    Objective,
+    OptimizerConfig,
+    one_hot,
+)
 from kgnn.engine.pretraining import Pretrained
 from kgnn.engine.random_parts import choose, choose_missing_pairs
 from kgnn.engine.task import Task

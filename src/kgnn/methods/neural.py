@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from scipy.special import softmax
 
-from kgnn.engine.committee import fit_committee
 from kgnn.engine.gin import GIN, Encoder, Pooling, Readout
 from kgnn.engine.loop import CLIP
-from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, one_hot
+from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, fit_committee, one_hot
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.task import Task
 from kgnn.estimator.classifier import GraphClassifier
@@ -19,7 +18,7 @@ from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.seeds import derive
 
 _DENSE = 4  # neighbors on average
-_AVERAGING = ("sage", "gat")  # encoders that cannot tell nodes apart that start out alike
+_AVERAGING = ("sage", "gat")  # encoders that leave equal features equal
 
 
 @parameters
@@ -35,14 +34,14 @@ class TrainingSettings:
     epochs, batch_size, weight_decay
         Of Adam.
     averaging : float
-        Share of the old in the running average of the weights, per step; 0 for the last weights.
+        Decay of the running average of the weights, per step; 0 for the last weights.
     clip : float or None
-        Longest gradient of a step.
+        Largest norm of a gradient; None for no limit.
     norm_statistics : {"recomputed", "running"}
         Which statistics BatchNorm uses for new graphs: those of a pass over all training graphs,
         or running averages over batches.
     readout_norm : bool
-        Whether BatchNorm stands before the classifier.
+        Whether there is BatchNorm before the classifier.
     """
 
     width: Count = 32
@@ -69,7 +68,7 @@ class TrainingSettings:
 
 @parameters
 class GNNSettings(TrainingSettings):
-    """What a GNN is made of; see `TrainingSettings` for how it is trained.
+    """The parts of a GNN; see `TrainingSettings` for how it is trained.
 
     Parameters
     ----------
@@ -81,9 +80,9 @@ class GNNSettings(TrainingSettings):
         How node vectors become a graph vector; see `kgnn.engine.gin.GIN`.
     pooling : {"auto", "last", "all"}
         Which layers' node vectors are read out, see `kgnn.engine.gin.GIN`; ``auto`` is ``last``
-        where nodes look like their degree, else ``all``.
+        where degrees are the node features, else ``all``.
     features : {"auto", "paper", "degree"}
-        What a node without a label looks like: a constant as in the paper, or its degree, rounded.
+        Features of a node without a label: a constant as in the paper, or its degree, rounded.
         ``auto`` takes degrees where graphs are dense (four neighbors and more on average) and for
         encoders that average over neighbors.
     learning_rate : float
@@ -94,12 +93,12 @@ class GNNSettings(TrainingSettings):
 
     encoder: Encoder = "gin"
     layers: Count = 3
-    # Paper silent: sums grow with a graph, so their logarithm stands beside them; see docs.
+    # Paper silent: sums grow with a graph, so their logarithm is used as well; see docs.
     readout: Readout = "both"
     # The paper reads out the last layer and gives every node a 1; see docs/paper-map.md.
     pooling: Literal["auto", "last", "all"] = "auto"
     features: Literal["auto", "paper", "degree"] = "auto"
-    learning_rate: NonNegative = 0.003  # the paper's 0.01 suits the memory network alone
+    learning_rate: NonNegative = 0.003  # the paper's 0.01 suits the memory only
     use_attributes: bool = False
 
     def _gnn(self, task: Task) -> GraphNetwork:
@@ -173,18 +172,14 @@ class NeuralClassifier(GNNSettings, GraphClassifier):
             validation = (self.gnn_.prepare(task.validation[0]), task.validation[1])
         others = (derive(task.seed, number) for number in range(1, self.committee))
         self.committee_ = fit_committee(
-            self.gnn_,
-            examples,
-            validation,
-            [task.seed, *others],
-            before=self._before_member,
+            self.gnn_, examples, validation, [task.seed, *others], before=self._before_member
         )
         self.history_ = self.committee_.members[0].history
         if self.committee_.interrupted:
             raise KeyboardInterrupt
 
     def _before_member(self, number: int) -> None:
-        """Prepare the network for the training of a member; they are counted from 0."""
+        """Prepare the network for the training of a member, counted from 0."""
 
     def _can_predict(self) -> bool:
         return hasattr(self, "committee_")

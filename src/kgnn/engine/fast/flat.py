@@ -15,11 +15,7 @@ from kgnn.engine.gin import GIN
 class Flat:
     """The parameters of a module and their gradients, as two vectors.
 
-    Attributes
-    ----------
-    weights : nn.Parameter
-        All parameters, one after another; its gradient is that of all of them. The module's own
-        parameters are views of it.
+    ``weights`` holds all parameters, one after another; the module's own are views of it.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -44,20 +40,22 @@ class Flat:
         return self.weights.grad
 
     def _fused(self, gin: GIN) -> Fused | None:
-        """Let a GIN treat its part of the vector as one parameter, if it has one."""
+        """Return the fused version of a GIN whose parameters are one part of the vector."""
         start = next(gin.parameters()).storage_offset()
         n_weights = 0
         for parameter in gin.parameters():
             if parameter.storage_offset() != start + n_weights or not parameter.requires_grad:
                 return None
             n_weights += parameter.numel()
+        if not can_be_fused(gin):
+            return None
         part = slice(start, start + n_weights)
         leaf = self.weights.detach()[part].requires_grad_()
         leaf.grad = self.gradient[part]
-        return Fused(gin, leaf) if can_be_fused(gin) else None
+        return Fused(gin, leaf)
 
     def release(self) -> None:
-        """Give the module parameters of its own again, without gradients."""
+        """Give the module its own parameters again, without gradients."""
         for gin in self._gins:
             gin.fused = None
         for parameter in self._parameters:
@@ -67,7 +65,7 @@ class Flat:
 
 @contextmanager
 def flattened(module: nn.Module) -> Iterator[Flat]:
-    """Keep the parameters of a module in one vector for a while."""
+    """Keep the parameters of a module in one vector inside the ``with`` block."""
     flat = Flat(module)
     try:
         yield flat
@@ -76,13 +74,9 @@ def flattened(module: nn.Module) -> Iterator[Flat]:
 
 
 class Adam:
-    """Torch's fused Adam on one vector, without what its optimizer does around it.
+    """Torch's fused Adam on one vector, without the overhead of its optimizer class.
 
-    Parameters
-    ----------
-    flat : Flat
-    learning_rate, weight_decay : float
-        Weight decay is added to the gradient.
+    Weight decay is added to the gradient.
     """
 
     def __init__(self, flat: Flat, learning_rate: float, weight_decay: float) -> None:
@@ -91,12 +85,12 @@ class Adam:
         self._n_steps = torch.zeros(())
 
     def zero_grad(self) -> None:
-        """Forget the gradient."""
+        """Set the gradient to zero."""
         self.flat.gradient.zero_()
 
     @torch.no_grad()
     def step(self) -> None:
-        """Change the weights by their gradient."""
+        """Update the weights."""
         self._n_steps += 1
         torch._fused_adam_(
             [self.flat.weights],

@@ -1,14 +1,14 @@
-"""A whole GIN as one function, there and back by hand, for batches of few rows.
+"""A whole GIN as one function with a hand-written gradient, for batches of few rows.
 
 On a hundred rows, starting an operation of torch and recording it for the gradient takes longer
 than its arithmetic. So a training pass on a small batch is a chain of *steps* in numpy, whose calls
 cost less, and autograd sees one function of one vector: all weights of the network side by side,
-as they lie during training. A step computes its output in ``there`` and keeps what it needs for the
-way ``back``, which takes the gradient by its output, writes those by its weights to ``gradients``,
-and returns the one by its input.
+as they are stored during training. A step's ``forward`` keeps what its ``backward`` needs, which
+takes the gradient by the output, writes those by the weights to ``gradients``, and returns the one
+by the input.
 
-The definition of the same network is `kgnn.engine.gin.GIN`, operation by operation. Tests compare
-both; larger batches, evaluation and other encoders take that way.
+`kgnn.engine.gin.GIN` is the plain version, which tests compare this with. Larger batches,
+evaluation and other encoders use that one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batch
-from kgnn.engine.fast.layers import remember
+from kgnn.engine.fast.layers import update_running_stats
 from kgnn.engine.gin import GINLayer
-from kgnn.engine.sparse import Sums, Weights
+from kgnn.engine.sparse import Weights
 
 if TYPE_CHECKING:
     from kgnn.engine.gin import GIN
@@ -36,14 +36,10 @@ _FEW = 512
 
 
 class Fused:
-    """Training passes of a GIN whose parameters lie in one vector.
+    """Training passes of a GIN whose parameters are views of one vector.
 
-    Parameters
-    ----------
-    gin : GIN
-    weights : (n_weights,) Tensor
-        A leaf in the memory of all parameters of the GIN, in their order; its gradient is that of
-        all of them.
+    ``weights`` is a leaf that shares the memory of all parameters of the GIN, in their order; its
+    gradient is that of all of them.
     """
 
     def __init__(self, gin: GIN, weights: Tensor) -> None:
@@ -52,15 +48,15 @@ class Fused:
         self.shapes = [each.shape for each in gin.parameters()]
         self.arrays = self.cut(weights.detach().numpy())
         self.parts = [*gin.layers, gin.pooled_norm, *gin.classifier]
-        # Of the layers, and of the pooled vectors last.
+        # Those of the layers, then that of the pooled vectors.
         self.norms = [part for part in gin.modules() if isinstance(part, nn.BatchNorm1d)]
         self.dropout = cast("nn.Dropout", gin.classifier[2]) if gin.classifier else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> None:
-        """Leave copies of the GIN alone: their weights lie somewhere else."""
+        """Give a copy of the GIN no `Fused`: its weights are stored elsewhere."""
 
     def cut(self, vector: Matrix) -> list[Matrix]:
-        """Return the part of each parameter."""
+        """Split a vector into one array per parameter."""
         parts, start = [], 0
         for shape in self.shapes:
             end = start + shape.numel()
@@ -69,19 +65,17 @@ class Fused:
         return parts
 
     def __call__(self, batch: Batch, *, classify: bool) -> Tensor | None:
-        """Return logits, or vectors of graphs; None where only the GIN itself can tell."""
-        if not (self._is_open() and _has_few_rows(batch, len(self.gin.layers))):
+        """Return logits, or graph vectors; None if the GIN must compute them itself."""
+        can_be_used = (
+            all(norm.training for norm in self.norms)
+            and self.first.data_ptr() == self.weights.data_ptr()  # not moved or replaced
+            and not any(map(_has_hooks, self.parts))
+            and _has_few_rows(batch, len(self.gin.layers))
+        )
+        if not can_be_used:
             return None
         result: Tensor = _Pass.apply(batch.features, self.weights, self, batch, classify)
         return result
-
-    def _is_open(self) -> bool:
-        """Tell whether the GIN is in training, as it was, and nobody listens to its parts."""
-        return (
-            all(norm.training for norm in self.norms)
-            and self.first.data_ptr() == self.weights.data_ptr()
-            and not any(map(_has_hooks, self.parts))
-        )
 
 
 def _has_hooks(part: nn.Module) -> bool:
@@ -89,7 +83,7 @@ def _has_hooks(part: nn.Module) -> bool:
 
 
 def can_be_fused(gin: GIN) -> bool:
-    """Tell whether there are steps for all that a GIN consists of."""
+    """Whether every part of a GIN has a step here."""
     return (
         gin.pooled_norm is not None
         and all(isinstance(layer, GINLayer) for layer in gin.layers)
@@ -99,7 +93,7 @@ def can_be_fused(gin: GIN) -> bool:
 
 
 def _has_few_rows(batch: Batch, depth: int) -> bool:
-    """Tell whether a batch is small, but has two rows or more to normalize by."""
+    """Whether a batch is small, but has the two rows or more that BatchNorm needs."""
     weights = batch.weights(depth)
     n_rows = len(batch.features) if weights is None else len(weights.counts)
     n_nodes = n_rows if weights is None else weights.total
@@ -107,7 +101,7 @@ def _has_few_rows(batch: Batch, depth: int) -> bool:
 
 
 class _Pass(torch.autograd.Function):
-    """The way through all steps, and back."""
+    """All steps as one function for autograd."""
 
     @staticmethod
     def forward(
@@ -115,11 +109,11 @@ class _Pass(torch.autograd.Function):
     ) -> Tensor:
         ctx.fused, ctx.steps = fused, _Steps(fused, batch, classify)
         ctx.save_for_backward(weights)
-        result = ctx.steps.there(features.numpy())
-        seen = [step for step in ctx.steps.learning if isinstance(step, _Norm)]
-        means = [torch.from_numpy(step.mean) for step in seen]
-        variances = [torch.from_numpy(step.variance) for step in seen]
-        remember(fused.norms, means, variances)
+        result = ctx.steps.forward(features.numpy())
+        norms = [step for step in ctx.steps.trained if isinstance(step, _Norm)]
+        means = [torch.from_numpy(step.mean) for step in norms]
+        variances = [torch.from_numpy(step.variance) for step in norms]
+        update_running_stats(fused.norms, means, variances)
         return torch.from_numpy(result)
 
     @staticmethod
@@ -127,7 +121,7 @@ class _Pass(torch.autograd.Function):
         (weights,) = ctx.saved_tensors  # raises if they have changed in between
         grad = grads[0].numpy()
         by_weights = np.zeros(len(weights), dtype=grad.dtype)
-        by_features = ctx.steps.back(grad, ctx.fused.cut(by_weights), ctx.needs_input_grad[0])
+        by_features = ctx.steps.backward(grad, ctx.fused.cut(by_weights), ctx.needs_input_grad[0])
         given = None if by_features is None else torch.from_numpy(by_features)
         return given, torch.from_numpy(by_weights), None, None, None
 
@@ -142,63 +136,50 @@ class _Steps:
         for depth, norm in enumerate(norms, start=1):
             inner, outer = _Linear(*next(pairs)), _Linear(*next(pairs))
             normal = _Norm(*next(pairs), norm, batch.weights(depth))
-            self.layers.append([_Sum(batch.sums(depth)), inner, _ReLU(), outer, _ReLU(), normal])
+            self.layers.append([batch.sums(depth), inner, _ReLU(), outer, _ReLU(), normal])
         depths = range(len(norms) if gin.pooling == "last" else 0, len(norms) + 1)
-        self.pools = {depth: _Sum(batch.graph_sums(depth)) for depth in depths}
+        self.pools = {depth: batch.graph_sums(depth) for depth in depths}
         self.top: list[Any] = [] if gin.readout == "sum" else [_Log(gin.readout == "both")]
         self.top.append(_Norm(*next(pairs), pooled_norm, None))
         if classify and fused.dropout is not None:
             inner, outer = _Linear(*next(pairs)), _Linear(*next(pairs))
             self.top += [inner, _ReLU(), _Dropout(fused.dropout), outer]
         every = (*chain(*self.layers), *self.top)
-        self.learning = [step for step in every if isinstance(step, (_Linear, _Norm))]
+        self.trained = [step for step in every if isinstance(step, (_Linear, _Norm))]
 
-    def there(self, x: Matrix) -> Matrix:
-        pooled = [self.pools[0].there(x)] if 0 in self.pools else []
+    def forward(self, x: Matrix) -> Matrix:
+        pooled = [self.pools[0].forward(x)] if 0 in self.pools else []
         for depth, layer in enumerate(self.layers, start=1):
             for step in layer:
-                x = step.there(x)
+                x = step.forward(x)
             if depth in self.pools:
-                pooled.append(self.pools[depth].there(x))
+                pooled.append(self.pools[depth].forward(x))
         self.ends = np.cumsum([each.shape[1] for each in pooled])[:-1]
         x = np.concatenate(pooled, axis=1) if len(pooled) > 1 else pooled[0]
         for step in self.top:
-            x = step.there(x)
+            x = step.forward(x)
         return x
 
-    def back(self, grad: Matrix, arrays: list[Matrix], to_features: bool) -> Matrix | None:
-        # Without a classifier, its gradients are not written to.
-        for step, *gradients in zip(self.learning, arrays[::2], arrays[1::2], strict=False):
+    def backward(self, grad: Matrix, arrays: list[Matrix], to_features: bool) -> Matrix | None:
+        # Not strict: the classifier's gradients stay zero if it was not used.
+        for step, *gradients in zip(self.trained, arrays[::2], arrays[1::2], strict=False):
             step.gradients = gradients
         for step in reversed(self.top):
-            grad = step.back(grad)
+            grad = step.backward(grad)
         pooled = dict(zip(self.pools, np.split(grad, self.ends, axis=1), strict=True))
         last = len(self.layers)
-        grad = self.pools[last].back(pooled[last])
+        grad = self.pools[last].backward(pooled[last])
         for depth in range(last - 1, -1, -1):
             sums, inner, *rest = self.layers[depth]
             for step in reversed(rest):
-                grad = step.back(grad)
+                grad = step.backward(grad)
             if depth == 0 and not to_features:
-                inner.learn(grad)
+                inner.write_gradients(grad)
                 return None
-            grad = sums.back(inner.back(grad))
+            grad = sums.backward(inner.backward(grad))
             if depth in self.pools:
-                grad += self.pools[depth].back(pooled[depth])
+                grad += self.pools[depth].backward(pooled[depth])
         return grad
-
-
-class _Sum:
-    """Sparse sums of rows, over neighbors or over graphs."""
-
-    def __init__(self, sums: Sums) -> None:
-        self.sums = sums
-
-    def there(self, x: Matrix) -> Matrix:
-        return self.sums.there(x)
-
-    def back(self, grad: Matrix) -> Matrix:
-        return self.sums.back(grad)
 
 
 class _Linear:
@@ -209,47 +190,47 @@ class _Linear:
     def __init__(self, weight: Matrix, bias: Matrix) -> None:
         self.weight, self.bias = weight, bias
 
-    def there(self, x: Matrix) -> Matrix:
+    def forward(self, x: Matrix) -> Matrix:
         self.x = x
-        # For few rows, dot is quicker than @, and a transpose in order quicker than one in place.
+        # For few rows, dot is faster than @, and a contiguous transpose faster than a view.
         y = np.dot(x, np.ascontiguousarray(self.weight.T))
         y += self.bias
         return y
 
-    def learn(self, grad: Matrix) -> None:
+    def write_gradients(self, grad: Matrix) -> None:
         by_weight, by_bias = self.gradients
         np.dot(grad.T, self.x, out=by_weight)
         grad.sum(axis=0, out=by_bias)
 
-    def back(self, grad: Matrix) -> Matrix:
-        self.learn(grad)
+    def backward(self, grad: Matrix) -> Matrix:
+        self.write_gradients(grad)
         return np.dot(grad, self.weight)
 
 
 class _ReLU:
     """``max(x, 0)``, in place."""
 
-    def there(self, x: Matrix) -> Matrix:
+    def forward(self, x: Matrix) -> Matrix:
         self.y = np.maximum(x, 0, out=x)
         return self.y
 
-    def back(self, grad: Matrix) -> Matrix:
+    def backward(self, grad: Matrix) -> Matrix:
         grad *= self.y > 0
         return grad
 
 
 class _Dropout:
-    """Zeros where torch would draw them."""
+    """Torch's dropout, with the same random zeros."""
 
     def __init__(self, dropout: nn.Dropout) -> None:
         self.dropout = dropout
 
-    def there(self, x: Matrix) -> Matrix:
+    def forward(self, x: Matrix) -> Matrix:
         ones = torch.from_numpy(np.ones_like(x))
         self.factors = self.dropout.forward(ones).numpy()
         return x * self.factors
 
-    def back(self, grad: Matrix) -> Matrix:
+    def backward(self, grad: Matrix) -> Matrix:
         return grad * self.factors
 
 
@@ -263,7 +244,7 @@ class _Norm:
     ) -> None:
         self.scale, self.shift, self.norm, self.weights = scale, shift, norm, weights
 
-    def there(self, x: Matrix) -> Matrix:
+    def forward(self, x: Matrix) -> Matrix:
         total = len(x) if self.weights is None else self.weights.total
         counts = np.ones(len(x)) if self.weights is None else self.weights.counts.numpy()
         self.shares = counts.astype(x.dtype) / total
@@ -278,11 +259,11 @@ class _Norm:
         self.mean, self.variance = mean, variance * (total / (total - 1))
         return y
 
-    def back(self, grad: Matrix) -> Matrix:
+    def backward(self, grad: Matrix) -> Matrix:
         by_scale, by_shift = self.gradients
         grad.sum(axis=0, out=by_shift)
         np.multiply(np.einsum("rc,rc->c", grad, self.centered), self.inverse, out=by_scale)
-        # Each row moves mean and variance by its share of the batch.
+        # Each row changes mean and variance by its share of the batch.
         result = self.centered * (self.inverse * by_scale)
         result += by_shift
         result *= self.shares[:, None]
@@ -297,13 +278,13 @@ class _Log:
     def __init__(self, beside: bool) -> None:
         self.beside = beside
 
-    def there(self, x: Matrix) -> Matrix:
+    def forward(self, x: Matrix) -> Matrix:
         sign, size = np.sign(x), np.abs(x)
-        self.slope = np.abs(sign) / (1 + size)  # none at zero, as torch has it
+        self.slope = np.abs(sign) / (1 + size)  # 0 at zero, as in torch
         compressed = sign * np.log1p(size)
         return np.concatenate([x, compressed], axis=1) if self.beside else compressed
 
-    def back(self, grad: Matrix) -> Matrix:
+    def backward(self, grad: Matrix) -> Matrix:
         if not self.beside:
             return grad * self.slope
         plain, compressed = np.split(grad, 2, axis=1)

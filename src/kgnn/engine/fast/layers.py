@@ -29,7 +29,7 @@ def gin_layer(layer: GINLayer, x: Tensor, batch: Batch, depth: int) -> Tensor:
     result, mean, variance = _Layer.apply(
         x, sums, *matrices, norm.weight, norm.bias, weights, norm.eps
     )
-    remember([norm], [mean], [variance.mul_(weights.total / (weights.total - 1))])
+    update_running_stats([norm], [mean], [variance.mul_(weights.total / (weights.total - 1))])
     return result
 
 
@@ -43,34 +43,30 @@ def batch_norm(norm: nn.BatchNorm1d, x: Tensor) -> Tensor:
     return result
 
 
-def remember(norms: Sequence[nn.BatchNorm1d], means: list[Tensor], variances: list[Tensor]) -> None:
+def update_running_stats(
+    norms: Sequence[nn.BatchNorm1d], means: list[Tensor], variances: list[Tensor]
+) -> None:
     """Update running statistics as BatchNorm does, those of several norms in one call."""
     counters = [cast("Tensor", norm.num_batches_tracked) for norm in norms]
     torch._foreach_add_(counters, 1)
-    # A pass that torch has recorded keeps them, though its gradient does not read them: with
-    # ``data`` it does not see that they change before its way back.
+    # An earlier pass may have saved these tensors for its gradient, which does not read them. With
+    # ``data`` torch does not notice the change and does not refuse to compute that gradient.
     running = [cast("Tensor", norm.running_mean).data for norm in norms]
     running += [cast("Tensor", norm.running_var).data for norm in norms]
     momenta = {norm.momentum for norm in norms}
     if len(momenta) == 1 and None not in momenta:
         torch._foreach_lerp_(running, means + variances, cast("float", norms[0].momentum))
-    else:
-        shares = [_share(norm) for norm in norms] * 2
-        for old, new, share in zip(running, means + variances, shares, strict=True):
-            old.lerp_(new, share)
-
-
-def _share(norm: nn.BatchNorm1d) -> float:
-    """Return what share of a running statistic the newest batch has."""
-    assert norm.num_batches_tracked is not None
-    return 1 / int(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
+        return
+    shares = [
+        1 / int(n) if norm.momentum is None else norm.momentum
+        for norm, n in zip(norms, counters, strict=True)
+    ]
+    for old, new, share in zip(running, means + variances, shares * 2, strict=True):
+        old.lerp_(new, share)
 
 
 class _Layer(torch.autograd.Function):
-    """``ReLU(W₂ ReLU(W₁ S x + b₁) + b₂)`` with sparse sums S, and BatchNorm with weights on top.
-
-    Without ``weights``, the last step is left out.
-    """
+    """``ReLU(W₂ ReLU(W₁ S x + b₁) + b₂)`` with sparse sums S; with ``weights``, then BatchNorm."""
 
     @staticmethod
     def forward(
@@ -86,7 +82,7 @@ class _Layer(torch.autograd.Function):
         weights: Weights | None = None,
         eps: float = 0.0,
     ) -> Any:
-        total = sums.there(x)
+        total = sums.forward(x)
         hidden = torch.addmm(b1, total, w1.t()).relu_()
         result = torch.addmm(b2, hidden, w2.t()).relu_()
         ctx.sums = sums
@@ -116,14 +112,14 @@ class _Layer(torch.autograd.Function):
             normal, shares, inverse, scale = normalization
             grad_shift = grad.sum(dim=0)
             grad_scale = (grad * normal).sum(dim=0)
-            # Each row moves mean and variance by its share of the batch.
+            # Each row changes mean and variance by its share of the batch.
             common = torch.addcmul(grad_shift, normal, grad_scale)
             common.mul_(shares[:, None])
             grad_relu = torch.sub(grad, common, out=common).mul_(scale * inverse)
             outer = _where_positive_(grad_relu, result)
         inner = _where_positive_(outer @ w2, hidden)
         return (
-            ctx.sums.back(inner @ w1) if ctx.needs_input_grad[0] else None,
+            ctx.sums.backward(inner @ w1) if ctx.needs_input_grad[0] else None,
             None,
             inner.t() @ total,
             inner.sum(dim=0),

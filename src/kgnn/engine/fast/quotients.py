@@ -10,9 +10,9 @@ neighbor of color d (depth l − 1), and ``m_l[c]`` the number of nodes of color
 are exactly the rows, the normalization and the sum over all nodes of plain message passing, and so
 are the gradients. ARCHITECTURE.md has a picture.
 
-Colors are kept for each graph by itself and not shared between the graphs of a batch, which would
-save a little more (docs/decisions.md has the numbers). This way a batch is cut by copying: all that
-belongs to a graph lies side by side.
+Each graph has its own colors. Sharing them between the graphs of a batch would save a little more
+(docs/decisions.md has the numbers), but this way all that belongs to a graph is contiguous, and a
+batch is assembled by copying.
 """
 
 from __future__ import annotations
@@ -27,31 +27,25 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from kgnn.engine.batch import Batches, GraphBatches
+from kgnn.engine.batch import Batch, Batches, GraphBatches
 from kgnn.engine.node_features import NodeFeatures
-from kgnn.engine.sparse import OverGraphs, Product, Total, Weighted, Weights
+from kgnn.engine.sparse import OverGraphs, Product, Weighted, Weights
 from kgnn.graphs.graph import GraphDataset, Ints, ShortInts, offsets_of, ranges
 from kgnn.kernels.colors import mix, numbered, refine
 
-# A row goes through two matrix products, which takes as long as adding some hundred rows.
+# A row goes through two matrix products, which take as long as adding some hundred rows.
 _ROW = 100
-# Colors carry weights and a second matrix, so that they must save something.
+# Colors need weights and a second matrix, so they must save some work to be worth it.
 _LESS = 0.9
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Several lists for each graph, flat: list j of graph g is a run of ``values``.
+    """Several lists for each graph, flat: list j of graph g is a run of ``values``."""
 
-    Attributes
-    ----------
-    starts, sizes : (n_graphs, n_lists) int64
-    values : (n_values,) int32
-    """
-
-    starts: Ints
-    sizes: Ints
-    values: ShortInts
+    starts: Ints  # (n_graphs, n_lists)
+    sizes: Ints  # (n_graphs, n_lists)
+    values: ShortInts  # (n_values,)
 
     @classmethod
     def of(cls, lists: Sequence[NDArray[Any]], firsts: Sequence[Ints]) -> Packed:
@@ -65,64 +59,35 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class ColorBatch:
-    """Several graphs side by side, one row per color; see `kgnn.engine.batch.Batch`.
+class ColorBatch(Batch):
+    """Several graphs side by side, one row per color."""
 
-    Attributes
-    ----------
-    features : (n_colors at depth 0, d) float32
-    n_nodes : int
-        Of all graphs.
-    counts : sequence of (n_colors,) float32
-        Number of nodes of each color, for each depth.
-    graph_offsets : sequence of (n_graphs + 1,) int32
-        Where the colors of each graph begin, for each depth.
-    products : list of Weighted
-        M and its transpose, for each depth from 1 on.
-    """
-
-    features: Tensor
-    n_nodes: int
-    counts: Sequence[Tensor]
-    graph_offsets: Sequence[Tensor]
-    products: list[Weighted]
+    features: Tensor  # (n_colors at depth 0, d) float32
+    n_nodes: int  # of all graphs
+    counts: Sequence[Tensor]  # for each depth, (n_colors,) float32: nodes of each color
+    graph_offsets: Sequence[Tensor]  # for each depth, (n_graphs + 1,) int32
+    products: list[Weighted]  # M and its transpose, for each depth from 1 on
 
     def __len__(self) -> int:
         return len(self.graph_offsets[0]) - 1
 
     def sums(self, depth: int) -> Weighted:
-        """Return what adds up, for a node of each color, it and its neighbors."""
+        """Return the sums over a node of each color and its neighbors."""
         return self.products[depth - 1]
 
     def weights(self, depth: int) -> Weights:
         """Return how many nodes each color stands for."""
         return Weights(self.counts[depth], self.n_nodes)
 
-    def graph_of_rows(self, depth: int) -> Tensor:
-        """Return the graph that each color belongs to."""
-        return torch.from_numpy(self.graph_sums(depth).graph_of_rows).long()
-
     def graph_sums(self, depth: int) -> OverGraphs:
         """Return the sums over the nodes of each graph."""
         return OverGraphs(self.graph_offsets[depth].numpy(), self.counts[depth].numpy())
 
-    def pool(self, x: Tensor, depth: int) -> Tensor:
-        """Return the sum over the nodes of each graph."""
-        total: Tensor = Total.apply(x, self.graph_sums(depth))
-        return total
-
 
 class ColorBatches:
-    """Graphs shrunk to their colors, ready to be cut into batches, any rows at a time.
+    """Graphs shrunk to their colors, from which batches are taken, any rows at a time.
 
-    Parameters
-    ----------
-    graphs : GraphDataset
-    kinds : (n_nodes,) int
-        What distinguishes nodes before the first layer.
-    vectors : callable
-        Kinds to the nodes' vectors.
-    layers : int
+    ``kinds`` distinguish nodes before the first layer; ``vectors`` maps them to node vectors.
 
     Attributes
     ----------
@@ -182,8 +147,7 @@ class ColorBatches:
     @property
     def work(self) -> int:
         """What a pass over all graphs costs, in additions of rows."""
-        n_rows, n_entries = self.n_rows[:, 1:].sum(), self.n_entries.sum()
-        return int(_ROW * n_rows + n_entries)
+        return int(_ROW * self.n_rows[:, 1:].sum() + self.n_entries.sum())
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -191,7 +155,8 @@ class ColorBatches:
     def __getitem__(self, rows: Ints) -> ColorBatch:
         n = 2 * self.layers  # matrices
         starts, sizes = (each[rows].T.copy() for each in (self.lists.starts, self.lists.sizes))
-        offsets = _offsets(sizes)  # where each graph begins in each list
+        offsets = np.zeros((len(sizes), len(rows) + 1), dtype=np.int32)
+        np.cumsum(sizes, axis=1, out=offsets[:, 1:])  # where each graph begins in each list
         places = ranges(starts.ravel(), sizes.ravel())
         found = self.lists.values.take(places)
         # Matrices become blocks along the diagonals of larger ones.
@@ -214,28 +179,16 @@ class ColorBatches:
 
 
 def _split(array: NDArray[Any], lengths: ShortInts) -> list[NDArray[Any]]:
-    """Cut an array into runs of some lengths."""
+    """Split an array into runs of the given lengths."""
     ends = lengths.cumsum().tolist()
     return [array[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def _offsets(sizes: Ints) -> ShortInts:
-    """Return where each graph begins, for each of several lists."""
-    offsets = np.zeros((len(sizes), sizes.shape[1] + 1), dtype=np.int64)
-    np.cumsum(sizes, axis=1, out=offsets[:, 1:])
-    return offsets.astype(np.int32)
-
-
 def batches_of(graphs: GraphDataset, node_features: NodeFeatures, layers: int) -> Batches:
-    """Make graphs ready for a GIN: by color where that is less work, else node by node.
+    """Prepare graphs for a GIN: by color where that is less work, else node by node.
 
-    Parameters
-    ----------
-    graphs : GraphDataset
-    node_features : NodeFeatures
-        Continuous attributes make all nodes different; then it is node by node.
-    layers : int
-        Of the GIN; 0 for a network that must see the nodes themselves.
+    ``layers`` is 0 for a network that must see the nodes themselves. Continuous attributes make
+    all nodes different.
     """
     if layers > 0 and not node_features.n_attributes and graphs.n_nodes > 0:
         shrunk = ColorBatches(graphs, node_features.kinds(graphs), node_features.vectors, layers)
@@ -247,7 +200,7 @@ def batches_of(graphs: GraphDataset, node_features: NodeFeatures, layers: int) -
 def _colors_of_graphs(
     graphs: GraphDataset, coloring: NDArray[np.uint64]
 ) -> tuple[Ints, Ints, Ints]:
-    """Give numbers to the colors of each graph, graph after graph.
+    """Give each graph's colors consecutive numbers, graph after graph.
 
     Returns the color of each node, a node of each color, and where each graph's colors begin.
     """
@@ -269,8 +222,7 @@ def _sums(
     around = np.ones(len(indices), dtype=np.bool_)
     around[offsets[:-1]] = False
     indices[around] = before[graphs.neighbors[ranges(graphs.arc_offsets[examples], degrees)]]
-    matrix = sparse.csr_array(
-        (np.ones(len(indices), dtype=np.float32), indices, offsets), shape=shape
-    )
+    ones = np.ones(len(indices), dtype=np.float32)
+    matrix = sparse.csr_array((ones, indices, offsets), shape=shape)
     matrix.sum_duplicates()
     return matrix
