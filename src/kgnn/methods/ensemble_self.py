@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,21 +18,18 @@ from kgnn.engine.rounds import self_train
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import parameters
 from kgnn.graphs.graph import GraphDataset, Ints
-from kgnn.methods.kgnn import MemoryNetwork, paper_settings
+from kgnn.methods.kgnn import MemoryNetwork, PaperSettings
 from kgnn.methods.memory import MemorySettings
 from kgnn.methods.neural import GNNSettings
 from kgnn.methods.rounds import RoundsClassifier
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 
 @parameters
-class EnsembleSelf(GNNSettings, MemorySettings, RoundsClassifier):
-    """Self-training of one model on the vectors of the GNN and the memory side by side.
+class EnsembleSelf(PaperSettings, GNNSettings, MemorySettings, RoundsClassifier):
+    """Self-training of one model on the concatenated vectors of the GNN and the memory.
 
-    As one model, both parts learn at ``learning_rate``, and one classifier reads them both. See
-    `KGNN` for the parameters.
+    Both parts are trained together at ``learning_rate``, under one classifier. See `KGNN` for the
+    parameters.
 
     References
     ----------
@@ -45,11 +42,6 @@ class EnsembleSelf(GNNSettings, MemorySettings, RoundsClassifier):
     >>> EnsembleSelf(epochs=5, rounds=1).fit(graphs).predict_proba(graphs[:3]).shape
     (3, 2)
     """
-
-    @classmethod
-    def paper(cls, **settings: Any) -> Self:
-        """Return the settings of `KGNN.paper` that this method has."""
-        return cls(**{**paper_settings(cls), **settings})
 
     def _fit(self, task: Task) -> None:
         def build(gin: nn.Module, memory: nn.Module) -> EnsembleNetwork:
@@ -64,15 +56,9 @@ class EnsembleSelf(GNNSettings, MemorySettings, RoundsClassifier):
 
 @configured
 class EnsembleNetwork(nn.Module):
-    """Classify the concatenation of H(G) and what the memory reads, both trained jointly.
+    """Classifies the concatenation of H(G) and what the memory reads; all is trained jointly.
 
-    Parameters
-    ----------
-    gin : GIN
-    memory : MemoryNetwork
-    n_classes : int
-    width, dropout
-        Of the classifier on top.
+    ``width`` and ``dropout`` are those of the classifier.
     """
 
     def __init__(
@@ -109,32 +95,20 @@ class Prepared(NamedTuple):
 
 
 class JointNetwork(Network):
-    """One module on top of what a GNN and a memory prepare: batches carry both.
+    """One module that reads what a GNN and a memory prepare.
 
-    Parameters
-    ----------
-    gnn : GraphNetwork
-    memory : Memory
-    build : callable
-        The modules of both to the module that is trained.
+    ``build`` maps the modules of both to the module that is trained.
     """
 
     name = "ensemble"
+    needed = ("gnn", "memory", "fitted")
 
     def __init__(
-        self,
-        gnn: GraphNetwork,
-        memory: Memory,
-        build: Callable[[nn.Module, nn.Module], nn.Module],
+        self, gnn: GraphNetwork, memory: Memory, build: Callable[[nn.Module, nn.Module], nn.Module]
     ) -> None:
         super().__init__(gnn.optimizer_config)
         self.gnn, self.memory, self.build = gnn, memory, build
         self.pool = Prepared(gnn.pool, memory.pool)
-
-    def saved_state(self) -> dict[str, Any]:
-        """Return what predictions need."""
-        needed = ("gnn", "memory", "fitted")
-        return {key: value for key, value in vars(self).items() if key in needed}
 
     def prepare(self, graphs: GraphDataset) -> Prepared:
         """Prepare graphs for both."""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from kgnn.engine.rounds import self_train
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import parameters
-from kgnn.methods.kgnn import paper_settings
+from kgnn.methods.kgnn import PaperSettings
 from kgnn.methods.neural import GNNSettings
 from kgnn.methods.rounds import RoundsClassifier
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 
 @parameters
-class GNNSelf(GNNSettings, RoundsClassifier):
+class GNNSelf(PaperSettings, GNNSettings, RoundsClassifier):
     """Self-training: KGNN's rounds with the GNN alone, which annotates for itself.
 
     See `GNNSettings` and `RoundsClassifier` for the parameters.
@@ -32,11 +27,6 @@ class GNNSelf(GNNSettings, RoundsClassifier):
     >>> GNNSelf(epochs=5, rounds=1).fit(graphs).predict_proba(graphs[:3]).shape
     (3, 2)
     """
-
-    @classmethod
-    def paper(cls, **settings: Any) -> Self:
-        """Return the settings of `KGNN.paper` that this method has."""
-        return cls(**{**paper_settings(cls), **settings})
 
     def _fit(self, task: Task) -> None:
         task = self._without_validation(task)

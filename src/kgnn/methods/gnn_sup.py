@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from kgnn.estimator.parameters import parameters
-from kgnn.methods.kgnn import paper_settings
+from kgnn.methods.kgnn import PaperSettings
 from kgnn.methods.neural import NeuralClassifier
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @parameters
-class GNNSup(NeuralClassifier):
+class GNNSup(PaperSettings, NeuralClassifier):
     """The graph neural network p_θ, trained on labeled graphs; the unlabeled ones are not used.
 
     The first of the paper's ablations, and round 0 of KGNN. See `NeuralClassifier` for the
@@ -31,8 +26,3 @@ class GNNSup(NeuralClassifier):
     >>> model.predict_proba(graphs[40:]).shape
     (20, 2)
     """
-
-    @classmethod
-    def paper(cls, **settings: Any) -> Self:
-        """Return the settings of `KGNN.paper` that this method has."""
-        return cls(**{**paper_settings(cls), **settings})

@@ -55,9 +55,8 @@ class MemoryNetwork(nn.Module):
 
     Parameters
     ----------
-    n_features, n_classes : int
-    width : int
-        Length of embedded vectors.
+    n_features, n_classes, width : int
+        Length of z, number of classes, and length of embedded vectors.
     hops : int
         K, how often the memory is read.
     dropout : float
@@ -68,14 +67,14 @@ class MemoryNetwork(nn.Module):
     reading : {"query", "output"}
         What the classifier reads: qᴷ⁺¹, or the paper's oᴷ.
     labels : bool
-        Whether the logarithm of the classes that the first hop attends to is added to the logits:
-        a kernel regression whose weight is learned.
+        Add the log-probabilities of the classes that the first hop attends to, with a learned
+        weight, to the logits: a kernel regression.
     sharpness : float or None
-        Factor of the comparisons at the start, learned for each hop; None for the paper's 1.
+        Initial factor of the comparisons, learned for each hop; None for the paper's 1.
     identity : bool
-        Start all matrices as the identity, for features that are coordinates already.
+        Initialize all matrices as the identity, for features that are coordinates already.
     norm : bool
-        Whether BatchNorm stands before the classifier.
+        Put BatchNorm before the classifier.
     """
 
     def __init__(
@@ -117,20 +116,15 @@ class MemoryNetwork(nn.Module):
     ) -> Tensor:
         """Return logits, ``(n_queries, n_classes)``.
 
-        Parameters
-        ----------
-        queries, memory : (n_queries, n_features), (n_slots, n_features)
-            Kernel features z of the queries and z₁ … z_M of the graphs in memory.
-        memory_targets : (n_slots, n_classes)
-            Class probabilities of the graphs in memory; read only with ``labels``.
-        own : (n_queries,) int64, optional
-            Slot that holds the query itself, which is then not attended to; −1 for none.
+        ``queries`` and ``memory`` are the kernel features z of the queries and z₁ … z_M of the
+        graphs in memory, whose class probabilities ``memory_targets`` are read only with
+        ``labels``. ``own`` is the slot of each query itself, to be masked; −1 for none.
         """
         read, votes = self.read(queries, memory, memory_targets, own)
         logits: Tensor = self.classifier(read)  # Eq. 12: MLP_φ(oᴷ); the loss takes the softmax
         if self.label_weight is not None:
-            # The introduction wants labels in the memory, the equations do not have them. Never
-            # log 0: the memory may be wrong one time in a hundred.
+            # The introduction mentions labels in the memory, the equations do not. Not log 0: the
+            # memory may be wrong one time in a hundred.
             logits = logits + self.label_weight * torch.log(votes + 0.01)
         return logits
 
@@ -173,7 +167,7 @@ class MemoryNetwork(nn.Module):
 
 # -- Algorithm 1 ------------------------------------------------------------------------------
 
-# From the probabilities of p and q for the unlabeled graphs, and k: what to teach p, and q.
+# Maps the probabilities of p and q for the unlabeled graphs, and k, to what p and q are taught.
 Select = Callable[[Floats, Floats, int], tuple[Selection, Selection]]
 
 
@@ -187,28 +181,18 @@ def co_train(
     start_memory: bool = True,
     order: Literal["alternate", "together"] = "alternate",
 ) -> Course:
-    """Train p_θ and q_φ in turn: Algorithm 1, whose objective is Eq. 13.
+    """Train p_θ (``gnn``) and q_φ (``memory``) in turn: Algorithm 1, whose objective is Eq. 13.
 
-    Parameters
-    ----------
-    gnn, memory : Network
-        p_θ and q_φ.
-    task : Task
-    plan : Plan
-    select : callable
-        Which annotations to trust.
-    start_memory : bool
-        Whether q_φ is trained on the labeled graphs, too, before the first E-step.
-    order : {"alternate", "together"}
-        Whether the M-step annotates with the q_φ of this round's E-step, as in Algorithm 1, or
-        with that of the round before.
+    ``start_memory`` also trains q_φ on the labeled graphs before the first E-step. In ``order``
+    "alternate", as in Algorithm 1, the M-step annotates with the q_φ of this round's E-step; in
+    "together", with that of the round before.
     """
     trainer = RoundTrainer([gnn, memory], task, plan)
     with trainer.interruptible():
         trainer.fit(gnn)  # line 1: initialize θ on the labeled graphs
         if start_memory:
             trainer.fit(memory)
-        elif memory.is_fitted:  # to choose its kernel
+        elif memory.is_fitted:  # only to choose its kernel
             del memory.fitted
         trainer.end_round()
         for k in trainer.rounds():  # line 2: while not converged
@@ -220,7 +204,7 @@ def co_train(
                 q = memory.annotate(task.unlabeled)  # line 7
             m_step(trainer, gnn, p, q, k, select)  # lines 7 and 8
             trainer.end_round()
-    if not memory.is_fitted:  # no unlabeled graphs: Eq. 15 has its first sum alone
+    if not memory.is_fitted:  # no unlabeled graphs: only the first sum of Eq. 15 is left
         trainer.fit(memory)
         trainer.course.rounds[-1].fitted.append(memory.fitted)
     return trainer.course
@@ -232,16 +216,16 @@ def e_step(
     """Project p onto what the kernel can express: train q on annotations by p (Eqs. 14 and 15).
 
     Minimizing KL(p ‖ q) over φ is minimizing the cross-entropy −E_p[log q] on the annotated graphs
-    (Eq. 14); Eq. 15 adds the labeled ones. Returns False if p has nothing new to teach.
+    (Eq. 14); Eq. 15 adds the labeled ones. Returns False if no annotation has changed.
     """
     # Paper silent: before the first E-step there is no q to agree with, so p selects alone.
     chosen = most_confident(p, k) if q is None else select(p, q, k)[1]
     if q is not None:
         trainer.note_agreement(p, q)
-    lesson = PseudoLabels.of(chosen, p, trainer.task.unlabeled, trainer.plan.soft)
-    if not trainer.is_news(memory, lesson):
+    pseudo_labels = PseudoLabels.of(chosen, p, trainer.task.unlabeled, trainer.plan.soft)
+    if not trainer.is_news(memory, pseudo_labels):
         return False
-    trainer.fit(memory, lesson)
+    trainer.fit(memory, pseudo_labels)
     return True
 
 
@@ -263,10 +247,10 @@ def agree(
 ) -> Selection:
     """Select at most ``k`` graphs that both networks are confident of and give the same class.
 
-    §4.5: each network ranks the graphs by confidence; what is among the first of both lists, with
-    one class, is selected. The lists have ``candidates`` times k graphs; if more than k are on
-    both, those whose less confident network is most confident are taken. Quotas round up, so there
-    may be a few more.
+    §4.5: each network ranks the graphs by confidence; those at the top of both lists, with the
+    same class, are selected. The lists have ``candidates`` times k graphs; of more than k on both,
+    those whose less confident network is most confident are taken. Quotas round up, so there may
+    be a few more.
 
     Examples
     --------
@@ -286,8 +270,17 @@ def agree(
 # -- the method -------------------------------------------------------------------------------
 
 
+class PaperSettings:
+    """KGNN and its ablations, whose settings the paper gives."""
+
+    @classmethod
+    def paper(cls, **settings: Any) -> Self:
+        """Return the settings of `KGNN.paper` that this method has."""
+        return cls(**{name: _PAPER[name] for name in _PAPER if name in fields_of(cls)} | settings)
+
+
 @parameters
-class KGNN(GNNSettings, MemorySettings, RoundsClassifier):
+class KGNN(PaperSettings, GNNSettings, MemorySettings, RoundsClassifier):
     """The kernel-based graph neural network.
 
     A GNN learns graph vectors; a memory network compares a graph with every labeled graph, and
@@ -300,17 +293,17 @@ class KGNN(GNNSettings, MemorySettings, RoundsClassifier):
     memory_labels : bool
         Whether the classes of the graphs attended to count directly.
     memory_learning_rate : float
-        Of the memory network; ``learning_rate`` is that of the GNN.
+        Of the memory; ``learning_rate`` is that of the GNN.
     memory_grows : bool
         Whether annotated graphs join the memory.
     start_memory : bool
-        Whether the memory network is trained on the labeled graphs before the first E-step.
+        Whether the memory is trained on the labeled graphs before the first E-step.
     order : {"alternate", "together"}
-        Whether the GNN is taught by the memory network of the same round, as in Algorithm 1, or of
-        the round before.
+        Whether the GNN is taught by the memory of the same round, as in Algorithm 1, or of the
+        round before.
     candidates : int
-        Each network lists so many times the graphs to select; what is on both lists with one class
-        is selected, the most confident first.
+        Length of each network's list of confident graphs, as a multiple of the number to select.
+        Graphs on both lists with the same class are selected, the most confident first.
     predict_with : {"both", "gnn", "memory"}
         Whose predictions `predict` returns.
 
@@ -355,33 +348,21 @@ class KGNN(GNNSettings, MemorySettings, RoundsClassifier):
         - p of the last epoch and round predicts (Algorithm 1 returns both networks); VAL, if
           given, only calibrates the final probabilities, which changes no predicted class
         """
-        return cls(**{**paper_settings(cls), **settings})
+        return super().paper(**settings)
 
     def _fit(self, task: Task) -> None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
-        memory = self._memory(
-            task,
-            MemoryNetwork,
-            learning_rate=self.memory_learning_rate,
-            labels=self.memory_labels,
-            grows=self.memory_grows,
-        )
-        shares = self._shares(task)
+        rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
+        memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
+        plan, shares = self._plan(judge=self.predict_with), self._shares(task)
 
         def select(p: Floats, q: Floats, k: int) -> tuple[Selection, Selection]:
             agreed = agree(p, q, k, shares, self.candidates, self.rank_by)
             return agreed, agreed
 
-        course = co_train(
-            gnn,
-            memory,
-            task,
-            self._plan(judge=self.predict_with),
-            select,
-            start_memory=self.start_memory,
-            order=self.order,
-        )
+        start, order = self.start_memory, self.order
+        course = co_train(gnn, memory, task, plan, select, start_memory=start, order=order)
         self._finish([gnn, memory], course)
 
     def _predictor(self) -> str:
@@ -392,17 +373,12 @@ class KGNN(GNNSettings, MemorySettings, RoundsClassifier):
 
 
 def memory_in(model: RoundsClassifier) -> tuple[Memory, list[Fitted]] | None:
-    """Return the memory network of a model of two networks and its trainings that predict."""
+    """Return the memory of a model of two networks, and its trainings that predict."""
     if not hasattr(model, "course_"):  # one class
         return None
     memory = model.networks_[1]
     assert isinstance(memory, Memory)
     return memory, [each.fitted[1] for each in model.course_.used if each.fitted[1:]]
-
-
-def paper_settings(cls: type) -> dict[str, Any]:
-    """Return what the paper says on the parameters that a method has."""
-    return {name: value for name, value in _PAPER.items() if name in fields_of(cls)}
 
 
 _PAPER = {

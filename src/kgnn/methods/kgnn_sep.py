@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from kgnn.engine.memory import Memory
 from kgnn.engine.network import Fitted
@@ -10,21 +10,18 @@ from kgnn.engine.rounds import Selection, most_confident
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import Floats
-from kgnn.methods.kgnn import MemoryNetwork, co_train, memory_in, paper_settings
+from kgnn.methods.kgnn import MemoryNetwork, PaperSettings, co_train, memory_in
 from kgnn.methods.memory import MemorySettings
 from kgnn.methods.neural import GNNSettings
 from kgnn.methods.rounds import RoundsClassifier
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 
 @parameters
-class KGNNSep(GNNSettings, MemorySettings, RoundsClassifier):
+class KGNNSep(PaperSettings, GNNSettings, MemorySettings, RoundsClassifier):
     """KGNN without the check that both networks agree.
 
-    The k graphs that the memory is most confident of teach the GNN, with the memory's classes, and
-    the other way round. See `KGNN` for the parameters.
+    The GNN is trained on the k graphs that the memory is most confident of, with the memory's
+    classes, and vice versa. See `KGNN` for the parameters.
 
     References
     ----------
@@ -45,28 +42,17 @@ class KGNNSep(GNNSettings, MemorySettings, RoundsClassifier):
     order: Literal["alternate", "together"] = "alternate"
     predict_with: Literal["both", "gnn", "memory"] = "both"
 
-    @classmethod
-    def paper(cls, **settings: Any) -> Self:
-        """Return the settings of `KGNN.paper`."""
-        return cls(**{**paper_settings(cls), **settings})
-
     def _fit(self, task: Task) -> None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
-        memory = self._memory(
-            task,
-            MemoryNetwork,
-            learning_rate=self.memory_learning_rate,
-            labels=self.memory_labels,
-            grows=self.memory_grows,
-        )
-        shares = self._shares(task)
+        rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
+        memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
+        plan, shares = self._plan(judge=self.predict_with), self._shares(task)
 
         def select(p: Floats, q: Floats, k: int) -> tuple[Selection, Selection]:
-            for_gnn, for_memory = (most_confident(each, k, shares, self.rank_by) for each in (q, p))
-            return for_gnn, for_memory
+            for_gnn = most_confident(q, k, shares, self.rank_by)
+            return for_gnn, most_confident(p, k, shares, self.rank_by)
 
-        plan = self._plan(judge=self.predict_with)
         start, order = self.start_memory, self.order
         course = co_train(gnn, memory, task, plan, select, start_memory=start, order=order)
         self._finish([gnn, memory], course)

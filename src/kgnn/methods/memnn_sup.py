@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from scipy.special import softmax
 
@@ -13,19 +11,16 @@ from kgnn.engine.task import Task
 from kgnn.estimator.classifier import GraphClassifier, Story
 from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
-from kgnn.methods.kgnn import MemoryNetwork, paper_settings
+from kgnn.methods.kgnn import MemoryNetwork, PaperSettings
 from kgnn.methods.memory import MemorySettings
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @parameters
-class MemNNSup(MemorySettings, GraphClassifier):
+class MemNNSup(PaperSettings, MemorySettings, GraphClassifier):
     """The kernel-based memory network, trained on labeled graphs.
 
-    Unlabeled graphs lend their features to the projection, as in KGNN, and nothing else. See
-    `KGNN` for the parameters.
+    Unlabeled graphs are only used to fit the projection, as in KGNN. See `KGNN` for the
+    parameters.
 
     References
     ----------
@@ -41,11 +36,6 @@ class MemNNSup(MemorySettings, GraphClassifier):
 
     memory_labels: bool = True
     memory_learning_rate: NonNegative = 0.01
-
-    @classmethod
-    def paper(cls, **settings: Any) -> Self:
-        """Return the settings of `KGNN.paper` that this method has."""
-        return cls(**{**paper_settings(cls), **settings})
 
     def _fit(self, task: Task) -> None:
         rate, labels = self.memory_learning_rate, self.memory_labels
@@ -68,6 +58,6 @@ class MemNNSup(MemorySettings, GraphClassifier):
         return (self.memory_, [self.memory_.fitted]) if hasattr(self, "memory_") else None
 
     def story(self) -> Story:
-        """Tell what happened in `fit`."""
+        """Return what happened in `fit`."""
         is_trained = hasattr(self, "memory_")
         return Story({"memory": self.memory_.fitted.history} if is_trained else {}, [], "")

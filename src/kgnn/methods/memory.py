@@ -40,12 +40,11 @@ class MemorySettings(TrainingSettings):
     hops : int
         Times that the memory is read.
     attention : {"distance", "dot"}
-        How the memory is compared with the query; see
-        `kgnn.methods.kgnn.MemoryNetwork`.
+        How the memory is compared with the query; see `kgnn.methods.kgnn.MemoryNetwork`.
     reading : {"query", "output"}
-        What the memory network's classifier reads.
+        What the classifier of the memory reads.
     learn_sharpness : bool
-        Whether comparisons have a factor, learned for each hop.
+        Whether comparisons have a factor that is learned for each hop.
     mask_own : bool
         Whether a graph in the memory is kept from attending to itself.
     kernel : str or featurizer
@@ -79,9 +78,9 @@ class MemorySettings(TrainingSettings):
         labels: bool = True,
         grows: bool = True,
     ) -> Memory:
-        """Return the memory network for these graphs, trained where its kernel was chosen.
+        """Return the memory for these graphs; if its kernel was chosen on VAL, already trained.
 
-        ``module`` is `kgnn.methods.kgnn.MemoryNetwork`, or whatever takes its arguments.
+        ``module`` is `kgnn.methods.kgnn.MemoryNetwork`, or takes the same arguments.
         """
 
         def build(n_features: int, sharpness: float) -> nn.Module:
@@ -115,7 +114,7 @@ class MemorySettings(TrainingSettings):
                 mask_own=self.mask_own,
             )
 
-        if not isinstance(self.kernel, str) or self.kernel != "auto":
+        if not (isinstance(self.kernel, str) and self.kernel == "auto"):
             return with_kernel(self.kernel)
         if task.validation is None:
             return with_kernel(_DEFAULT_KERNEL.format(_SCALINGS[0]))
@@ -127,7 +126,7 @@ class MemorySettings(TrainingSettings):
         return max(candidates, key=lambda candidate: max(candidate.fitted.history.score))
 
     def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
-        """Return the memory network and its trainings that predict, if the model has one."""
+        """Return the memory and its trainings that predict, if the model has one."""
         return None
 
     def attended(self, X: Graphs) -> Floats:

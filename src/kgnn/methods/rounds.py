@@ -1,4 +1,4 @@
-"""The family of methods that teach themselves in rounds, with one network or with two."""
+"""The family of methods that are trained in rounds of pseudo-labels, with one network or two."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RoundsClassifier(GraphClassifier):
     growth : float
         Share of the unlabeled graphs by which the selection grows each round.
     patience : int or None
-        Rounds without a gain on VAL before stopping; None to go on.
+        Rounds without a gain on VAL before stopping; None to never stop for that reason.
     annotated_weight : float
         Weight of annotated against labeled graphs in the loss.
     batches : {"paired", "merged"}
@@ -47,7 +47,7 @@ class RoundsClassifier(GraphClassifier):
     rank_by : {"margin", "probability"}
         What makes a graph confident; see `kgnn.engine.rounds.confidence`.
     warm_start : bool
-        Go on from the weights of the round before instead of starting anew.
+        Continue from the weights of the round before instead of new ones.
     average_rounds : bool
         Predict with the networks of all rounds together, or with those of the best round on VAL.
     use_validation : bool
@@ -78,7 +78,7 @@ class RoundsClassifier(GraphClassifier):
     use_validation: bool = True
 
     def _without_validation(self, task: Task) -> Task:
-        """Take VAL away from a task where it is not to be used."""
+        """Return the task without VAL, unless it is to be used."""
         return task if self.use_validation else replace(task, validation=None)
 
     def _plan(self, judge: str = COMBINED) -> Plan:
@@ -95,12 +95,12 @@ class RoundsClassifier(GraphClassifier):
         )
 
     def _shares(self, task: Task) -> Floats | None:
-        """Return the share of each class among the labeled graphs, if selections keep to it."""
+        """Return the share of each class among the labeled graphs, if selections are balanced."""
         counts = np.bincount(task.targets[task.labeled], minlength=task.n_classes)
         return counts / counts.sum() if self.balanced else None
 
     def _finish(self, networks: list[Network], course: Course) -> None:
-        """Keep what came out of the rounds."""
+        """Store the result of the rounds."""
         self.networks_, self.course_ = networks, course
         self.n_iter_ = len(course.rounds) - 1
         self.termination_condition_ = course.termination_condition
@@ -114,11 +114,11 @@ class RoundsClassifier(GraphClassifier):
         return self._each(graphs)[self._predictor()]
 
     def _predictor(self) -> str:
-        """Return whose probabilities are those of the model."""
+        """Return the name of the network that predicts."""
         return COMBINED
 
     def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
-        """Return the probabilities of each network and of all together."""
+        """Return the probabilities of each network and of all combined."""
         logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])
         each = {n.name: own for n, own in zip(self.networks_, logits, strict=True)}
         each[COMBINED] = combine(logits, self.course_.weights)
@@ -127,7 +127,7 @@ class RoundsClassifier(GraphClassifier):
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
         """Return the probabilities of each network (``gnn``, ``memory``) and of ``both``.
 
-        Empty where there is one network.
+        Empty for a model of one network.
         """
         check_is_fitted(self, "classes_")
         graphs = as_dataset(X)
@@ -145,7 +145,7 @@ class RoundsClassifier(GraphClassifier):
         return {PREDICTION: each[self._predictor()] if each else self.predict_proba(X), **each}
 
     def story(self) -> Story:
-        """Tell what happened in `fit`."""
+        """Return what happened in `fit`."""
         check_is_fitted(self, "classes_")
         if not hasattr(self, "course_"):  # one class
             return Story({}, [], "")
