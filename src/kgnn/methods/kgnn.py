@@ -93,8 +93,7 @@ class MemoryNetwork(nn.Module):
         norm: bool = True,
     ) -> None:
         super().__init__()
-        self.width, self.n_hops, self.attention = width, hops, attention
-        self.reading = reading
+        self.width, self.n_hops, self.attention, self.reading = width, hops, attention, reading
         self.query = Embedding(n_features, width)  # B
         self.slots = nn.ModuleList(Embedding(n_features, width) for _ in range(hops + 1))  # A¹…Aᴷ⁺¹
         if identity:
