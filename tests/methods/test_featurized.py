@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.svm import SVC
@@ -82,3 +85,9 @@ def test_a_machine_decides_as_scikit_learn_does(n_classes, penalty):
     machine = Machine.fit(penalty, kernel, targets[:40])
     assert machine.n_classes == n_classes
     np.testing.assert_allclose(machine.decide(rows[40:] @ rows[:40].T), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["wl", "sp", "gk", "dgk", "graph2vec", "sub2vec", "ldp"])
+def test_kernel_methods_need_no_torch(name):
+    code = f"import sys, kgnn.methods.{name}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

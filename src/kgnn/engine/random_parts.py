@@ -1,4 +1,4 @@
-"""Random parts of many graphs at once: subsets, pairs without an edge, sets that hang together."""
+"""Random parts of many graphs at once: subsets, pairs without an edge, connected sets."""
 
 from __future__ import annotations
 

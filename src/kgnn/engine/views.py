@@ -109,7 +109,7 @@ def drop_nodes(graphs: GraphDataset, share: float, rng: np.random.Generator) -> 
 
 
 def subgraph(graphs: GraphDataset, share: float, rng: np.random.Generator) -> View:
-    """Keep ``⌈(1 − share) n⌉`` nodes of each graph that hang together.
+    """Keep ``⌈(1 − share) n⌉`` connected nodes of each graph.
 
     From a node drawn at random, the set grows by one node of its frontier at a time, drawn
     uniformly: a neighbor of many of the set's nodes is as likely as a neighbor of one. When a
@@ -133,7 +133,7 @@ def perturb_edges(graphs: GraphDataset, share: float, rng: np.random.Generator) 
     """Remove ``⌊share · m⌋`` edges of each graph and add as many others that were not there.
 
     Removed and added edges are drawn uniformly. A graph that has fewer pairs of nodes without an
-    edge gets all of these. Labels and weights of edges are dropped, for an added edge has none.
+    edge gets all of these. Labels and weights of edges are dropped because an added edge has none.
 
     Examples
     --------
@@ -186,7 +186,7 @@ AUGMENTATIONS: dict[str, Augmentation] = {
 
 
 def augment(graphs: GraphDataset, choices: Ints, share: float, rng: np.random.Generator) -> View:
-    """Change each graph in a way of its own; labels and weights of edges are dropped.
+    """Change each graph in its own way; labels and weights of edges are dropped.
 
     ``choices`` are positions in `AUGMENTATIONS`; ``share`` says how much of a graph is changed.
 

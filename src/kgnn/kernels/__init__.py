@@ -29,7 +29,7 @@ def make_kernel(spec: Any) -> Featurizer:
     ----------
     spec : str or featurizer
         A name such as ``"wl"``, text such as ``"wl(iterations=3, counts='raw')"``, or any object
-        with ``fit`` and ``transform``, of which an unfitted copy is returned.
+        with ``fit`` and ``transform``, which is copied unfitted.
 
     Examples
     --------

@@ -94,7 +94,7 @@ def representatives(size: int) -> tuple[int, ...]:
 
 
 def is_connected(size: int, pattern: int) -> bool:
-    """Tell whether all nodes hang together."""
+    """Tell whether the graph is connected."""
     joined = [pair for bit, pair in enumerate(pairs(size)) if pattern >> bit & 1]
     reached = {0}
     for _ in range(size):

@@ -62,7 +62,7 @@ class Graphlets(CountedFeatures):
     epsilon, delta : float
         The L1 error of the shares is at most epsilon, with a probability of 1 − delta.
     connected_only : bool
-        Leave out what does not hang together.
+        Leave out graphlets that are not connected.
     shares : bool
         Shares among all sets of so many nodes instead of counts.
     counts, normalize

@@ -217,5 +217,5 @@ def _ends(names: tuple[str, ...]) -> Colors:
 
 
 def _hashes(distance: int, one: Colors, two: Colors) -> Colors:
-    """Hash a distance and both ends, in whichever order."""
+    """Hash a distance and both ends, in either order."""
     return mix(one + two + mix(np.array([distance], dtype=np.uint64) + _DISTANCE))

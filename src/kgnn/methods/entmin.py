@@ -1,4 +1,4 @@
-"""EntMin: predictions of unlabeled graphs should be sure."""
+"""EntMin: predictions of unlabeled graphs should be confident."""
 
 from __future__ import annotations
 

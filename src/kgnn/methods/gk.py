@@ -15,7 +15,7 @@ from kgnn.methods.featurized import FeaturizedClassifier
 class GK(FeaturizedClassifier):
     """The graphlet kernel with a support vector machine.
 
-    Node labels are not looked at. Sizes, scaling and C are chosen by `FeaturizedClassifier`;
+    Node labels are ignored. Sizes, scaling and C are chosen by `FeaturizedClassifier`;
     unlabeled graphs are not used.
 
     Parameters
@@ -28,7 +28,7 @@ class GK(FeaturizedClassifier):
     normalize : tuple of {"graph", "level", None}
         Normalizations to choose from.
     connected_only : bool
-        Leave out graphlets that do not hang together.
+        Leave out graphlets that are not connected.
     samples : int or None
         Sets of nodes to draw where counting is too costly; None for an error of the shares of at
         most 0.1 in nine graphs of ten.

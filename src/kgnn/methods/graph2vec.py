@@ -62,7 +62,7 @@ class Graph2Vec(EmbeddedClassifier):
     1.0
     """
 
-    # Paper silent: deep colors hardly recur in some datasets, and tell most in others.
+    # Paper silent: deep colors hardly recur in some datasets and are the most useful in others.
     iterations: tuple[CountOrZero, ...] = (2, 1, 0)
     dimensions: tuple[Count, ...] = (128,)
     embedding: Literal["doc2vec", "ppmi"] = "doc2vec"
@@ -179,7 +179,7 @@ class GraphInformation:
         self.dimensions, self.seed = dimensions, seed
 
     def fit(self, counts: sparse.csr_array) -> GraphInformation:
-        """Find the coordinates that tell most about the rows."""
+        """Find the coordinates that explain most of the rows."""
         totals = np.asarray(counts.sum(axis=0), dtype=np.float64)
         self.shares = totals / max(totals.sum(), 1.0)
         information = self._information(counts)

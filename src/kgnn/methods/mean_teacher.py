@@ -1,4 +1,4 @@
-"""Mean-Teacher: the student should see what the average of its former selves sees."""
+"""Mean-Teacher: predictions should agree with those of a teacher with averaged weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgnn.methods.semi_supervised import SemiSupervisedClassifier, Step, Term, c
 class MeanTeacher(SemiSupervisedClassifier):
     """Mean teacher: predictions are drawn to those of a teacher with averaged weights.
 
-    The teacher has noise of its own: dropout, and edges left out at random. Predictions are those
+    The teacher sees its own noise: dropout, and edges left out at random. Predictions are those
     of averaged weights, as in all neural methods here (``averaging``). See
     `SemiSupervisedClassifier` for the other parameters.
 
@@ -79,7 +79,7 @@ class Teacher:
     Parameters
     ----------
     student : nn.Module
-        Copied as it is, with mode and all; later changes reach the copy by `update` alone.
+        Copied with its mode; later changes reach the copy only through `update`.
     decay : float
         Share of the old that is kept in the long run; 0 copies the student in every step.
 

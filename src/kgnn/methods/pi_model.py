@@ -1,4 +1,4 @@
-"""Π-Model: two looks at a graph, each with noise of its own, should see the same class."""
+"""Π-Model: two passes over a graph, each with its own noise, should predict the same class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgnn.methods.semi_supervised import SemiSupervisedClassifier, Step, Term, c
 class PiModel(SemiSupervisedClassifier):
     """The Π-model: predictions under noise are drawn to predictions under other noise.
 
-    Noise is dropout and, in the second look, edges left out at random. See
+    Noise is dropout and, in the second pass, edges left out at random. See
     `SemiSupervisedClassifier` for the other parameters.
 
     Parameters
@@ -41,17 +41,17 @@ class PiModel(SemiSupervisedClassifier):
     edge_drop: Share = 0.1
 
     def _term(self, task: Task) -> Term:
-        return _TwoLooks(self.edge_drop)
+        return _TwoPasses(self.edge_drop)
 
 
-class _TwoLooks(Term):
+class _TwoPasses(Term):
     name = "consistency"
 
     def __init__(self, edge_drop: float) -> None:
         self.edge_drop = edge_drop
 
     def __call__(self, step: Step) -> Tensor:
-        # Paper silent: the look with edges missing learns from the look at all of them.
+        # Paper silent: the pass with missing edges learns from the pass with all of them.
         with frozen_statistics(step.module):
             second = step.module(step.view(drop_edges, self.edge_drop))
         return consistency(second, step.logits)

@@ -43,7 +43,7 @@ class SemiSupervisedClassifier(NeuralClassifier):
     ramp_up : float
         Share of all steps over which the weight grows to its value.
     epochs : int
-        Passes over the unlabeled graphs. The labeled ones, which are fewer, come round more often;
+        Passes over the unlabeled graphs. The labeled ones, being fewer, are seen more often;
         VAL judges after each pass over them.
     """
 
@@ -54,7 +54,7 @@ class SemiSupervisedClassifier(NeuralClassifier):
     epochs: Count = 10
 
     def _term(self, task: Task) -> Term:
-        """Return what is asked of unlabeled graphs."""
+        """Return the term of unlabeled graphs."""
         raise NotImplementedError
 
     def _weights(self) -> tuple[float, ...]:
@@ -91,7 +91,7 @@ class SemiSupervisedClassifier(NeuralClassifier):
 
 @dataclass(frozen=True)
 class Step:
-    """What a term gets to see of one step.
+    """What a term sees of one step.
 
     Attributes
     ----------
@@ -136,14 +136,14 @@ class Step:
 
 
 class Term:
-    """What a method asks of graphs without labels: a subclass says how far it is from it.
+    """What a method adds to the loss for graphs without labels.
 
     Attributes
     ----------
     name : str
-        What the term is called in the history.
+        Name of the term in the history.
     aside : tuple of str
-        Parts that reach nothing of what predicts; they have no weight that could grow.
+        Parts that do not train what predicts; they keep their full weight throughout.
     """
 
     name: str
@@ -247,7 +247,7 @@ class _WithTerm(Objective):
 
 
 def endlessly(rows: Ints, size: int, rng: np.random.Generator) -> Iterator[Ints]:
-    """Yield batches of rows for ever, in a new order each time round.
+    """Yield batches of rows endlessly, in a new order each time.
 
     Examples
     --------

@@ -32,7 +32,7 @@ _DEPTH = 8
 class Sub2Vec(EmbeddedClassifier):
     """Paragraph vectors of graphs, whose words are degrees along random walks.
 
-    Vectors are learned from labeled and unlabeled graphs. Node labels are not looked at. Needs the
+    Vectors are learned from labeled and unlabeled graphs. Node labels are ignored. Needs the
     extra ``embeddings``.
 
     Parameters
