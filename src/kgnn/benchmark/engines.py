@@ -42,15 +42,9 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 
 @dataclass(frozen=True)
 class ThisProcess:
-    """Runs one cell after the other, here.
+    """Runs one cell after the other, here."""
 
-    Parameters
-    ----------
-    memory_limit : int, optional
-        Bytes per cell.
-    """
-
-    memory_limit: int | None = None
+    memory_limit: int | None = None  # bytes per cell
 
     def __call__(self, cells: Sequence[Cell], started: Started) -> Records:
         """Run cells."""
@@ -66,17 +60,10 @@ class Processes:
     A process that dies (killed, out of memory) takes others down with it, and nobody says which
     cell it was. So whatever was in flight then runs again, alone: what is innocent finishes, and
     what kills its process again is recorded as failed.
-
-    Parameters
-    ----------
-    n_workers : int, optional
-        As many as there are processors, if not given.
-    memory_limit : int, optional
-        Bytes per cell.
     """
 
-    n_workers: int | None = None
-    memory_limit: int | None = None
+    n_workers: int | None = None  # as many as there are processors, if not given
+    memory_limit: int | None = None  # bytes per cell
 
     def __call__(self, cells: Sequence[Cell], started: Started) -> Records:
         """Run cells."""
@@ -140,21 +127,13 @@ class RayCluster:
 
     Records come back here, so that the machines of the cluster need no common disk; each must have
     kgnn and the datasets.
-
-    Parameters
-    ----------
-    n_workers : int, optional
-        Cells at a time; as many as there are processors, if not given.
-    address : str, optional
-        Of a cluster that is there already, such as ``auto`` or ``ray://head:10001``; without one, a
-        cluster on this machine is started, and stopped in the end.
-    memory_limit : int, optional
-        Bytes per cell.
     """
 
-    n_workers: int | None = None
+    n_workers: int | None = None  # cells at a time; as many as there are processors, if not given
+    # Of a cluster that is there already, such as ``auto`` or ``ray://head:10001``; without one, a
+    # cluster on this machine is started, and stopped in the end.
     address: str | None = None
-    memory_limit: int | None = None
+    memory_limit: int | None = None  # bytes per cell
 
     def __call__(self, cells: Sequence[Cell], started: Started) -> Records:
         """Run cells."""

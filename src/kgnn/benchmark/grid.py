@@ -122,22 +122,7 @@ _KEYS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 @dataclass(frozen=True)
 class Grid:
-    """What a grid file says; see the module.
-
-    Attributes
-    ----------
-    name : str
-    title : str
-    methods, datasets : tuple of str
-    labels : tuple of float
-    protocol : str
-    splits : int
-    splits_of : dict of str to int
-    cases : int
-    variants : tuple of dict
-    sweep : dict of str to list
-    rules : tuple of dict
-    """
+    """What a grid file says; see the module."""
 
     name: str
     title: str
@@ -212,15 +197,7 @@ class Grid:
                     check(make(method, **parameters))
 
     def only(self, **chosen: Iterable[str]) -> Grid:
-        """Return the part of the grid with these methods or datasets.
-
-        Examples
-        --------
-        >>> grid = Grid("g", "", ("wl", "kgnn"), ("PROTEINS", "COLLAB"))
-        >>> part = grid.only(method=["kgnn"])
-        >>> part.methods, part.datasets
-        (('kgnn',), ('PROTEINS', 'COLLAB'))
-        """
+        """Return the part of the grid with these methods or datasets."""
         kept: dict[str, Any] = {}
         for key, names in chosen.items():
             field_name = f"{key}s"
@@ -238,13 +215,7 @@ class Grid:
         return self.splits_of.get(dataset, self.splits)
 
     def cells(self, fingerprints: Mapping[str, str]) -> Iterator[Cell]:
-        """Yield all cells.
-
-        Parameters
-        ----------
-        fingerprints : dict of str to str
-            Content of each dataset.
-        """
+        """Yield all cells."""
         listed = entries()
         seen: set[str] = set()  # what is listed twice runs once
         for dataset, method, labels in product(self.datasets, self.methods, self.labels):

@@ -15,37 +15,18 @@ from kgnn.errors import KgnnError
 
 @dataclass(frozen=True)
 class Cell:
-    """All that decides a result, and nothing else.
+    """All that decides a result, and nothing else."""
 
-    Attributes
-    ----------
-    dataset : str
-        A name or path that `kgnn.load` knows.
-    fingerprint : str
-        Of the dataset's content.
-    method : str
-    parameters : dict
-        Those that differ from the method's defaults.
-    protocol : {"fair", "paper"}
-    labels : float
-        Labeled graphs as a share of all.
-    seed : int
-        Of the split and of the method.
-    revision : int
-        Of the method; see `kgnn.estimator.registry.Entry`.
-    cases : int
-        How many graphs to keep that only the memory gets right.
-    """
-
-    dataset: str
-    fingerprint: str
+    dataset: str  # A name or path that `kgnn.load` knows
+    fingerprint: str  # of the dataset's content
     method: str
+    # Those that differ from the method's defaults.
     parameters: dict[str, Any] = field(default_factory=dict)
     protocol: str = "fair"
-    labels: float = 0.1
-    seed: int = 0
-    revision: int = 1
-    cases: int = 0
+    labels: float = 0.1  # labeled graphs as a share of all
+    seed: int = 0  # of the split and of the method
+    revision: int = 1  # of the method; see `kgnn.estimator.registry.Entry`
+    cases: int = 0  # how many graphs to keep that only the memory gets right
 
     def __post_init__(self) -> None:
         plain = json.loads(json.dumps(self.parameters))  # as it comes back from a file
@@ -120,36 +101,23 @@ _PARTS: dict[str, type] = {"rounds": list, "curves": dict, "cases": list}
 
 @dataclass(frozen=True)
 class Record:
-    """A cell and what became of it.
-
-    Attributes
-    ----------
-    cell : Cell
-    outcome : {"done", "declined", "failed"}
-        ``declined``: the method says that this is not for it; ``failed``: an error, or a worker
-        that died. What failed is tried again by the next run.
-    result : dict
-        Where it is done, the fields of `kgnn.evaluation.protocol.SplitResult`, ``peak_mib``,
-        and ``cases`` where they were asked for. Older records have ``seconds_saved``: what
-        ``seconds`` lacks because counts of the same graphs were found on disk.
-    reason : str
-        Why it was declined, or the error.
-    all_parameters : dict
-        Where it is done, every parameter of the method, defaults too.
-    versions, machine : dict
-        What it was made with.
-    finished : str
-        When, in UTC.
-    """
+    """A cell and what became of it."""
 
     cell: Cell
+    # ``declined``: the method says that this is not for it; ``failed``: an error, or a worker that
+    # died. What failed is tried again by the next run.
     outcome: str
+    # Where it is done, the fields of `kgnn.evaluation.protocol.SplitResult`, ``peak_mib``, and
+    # ``cases`` where they were asked for. Older records have ``seconds_saved``: what ``seconds``
+    # lacks because counts of the same graphs were found on disk.
     result: dict[str, Any] = field(default_factory=dict)
-    reason: str = ""
+    reason: str = ""  # why it was declined, or the error
+    # Where it is done, every parameter of the method, defaults too.
     all_parameters: dict[str, Any] = field(default_factory=dict)
+    # What it was made with.
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
-    finished: str = ""
+    finished: str = ""  # when, in UTC
 
     def __post_init__(self) -> None:
         for name in ("result", "all_parameters"):  # as they come back from a file

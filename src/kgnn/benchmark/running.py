@@ -74,29 +74,15 @@ class Estimates:
 
 @dataclass
 class Progress:
-    """How far a run is.
+    """How far a run is."""
 
-    Attributes
-    ----------
-    cells : list of Cell
-        All of the grid.
-    found : int
-        How many were in the store already.
-    waiting, running : list of Cell
-    finished : list of Record
-        By this run, whatever became of them.
-    estimates : Estimates
-    at_once : int
-        How many cells have run beside each other.
-    """
-
-    cells: Sequence[Cell]
-    found: int
+    cells: Sequence[Cell]  # all of the grid
+    found: int  # how many were in the store already
     waiting: list[Cell]
     estimates: Estimates
     running: list[Cell] = field(default_factory=list)
-    finished: list[Record] = field(default_factory=list)
-    at_once: int = 1
+    finished: list[Record] = field(default_factory=list)  # by this run, whatever became of them
+    at_once: int = 1  # how many cells have run beside each other
 
     @property
     def failed(self) -> list[Record]:
@@ -119,18 +105,7 @@ def run_missing(
     sizes: dict[str, float],
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Run the cells that have no finished record, longest first, and write each as it ends.
-
-    Parameters
-    ----------
-    cells : list of Cell
-    store : Store
-    engine : Engine
-    sizes : dict of str to float
-        How large each dataset is, to order cells before any has run.
-    watch : callable
-        Told of each change.
-    """
+    """Run the cells that have no finished record, longest first, and write each as it ends."""
     # A record may have the dataset under another name; estimates go by those of the grid.
     records = [
         replace(record, cell=cell)

@@ -61,30 +61,14 @@ def evaluate(
 
 
 class Judged(NamedTuple):
-    """How good a model is, and on how many graphs that it has not met before.
+    """How good a model is, and on how many graphs that it has not met before."""
 
-    Attributes
-    ----------
-    quality : Quality
-        On graphs that were not trained on; on all, where there are no others.
-    counts_trained_on : bool
-        Whether there are no others, so that the numbers are those of memory.
-    trained_on : int
-        Graphs that were.
-    held_out : int
-        Labels that were held out of training, which may be among the others.
-    without_twins : int
-        Graphs that do not even look like one that was trained on.
-    accuracy_without_twins : float or None
-        On these; None where there are none.
-    """
-
-    quality: Quality
-    counts_trained_on: bool
-    trained_on: int
-    held_out: int
-    without_twins: int
-    accuracy_without_twins: float | None
+    quality: Quality  # on graphs that were not trained on; on all, where there are no others
+    counts_trained_on: bool  # whether there are no others, so that the numbers are those of memory
+    trained_on: int  # graphs that were
+    held_out: int  # labels that were held out of training, which may be among the others
+    without_twins: int  # graphs that do not even look like one that was trained on
+    accuracy_without_twins: float | None  # on these; None where there are none
 
     def record(self) -> dict[str, Any]:
         """Return all of it as plain values for JSON."""

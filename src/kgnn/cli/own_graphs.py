@@ -102,20 +102,11 @@ def require_labels_file(table: LabelsFile) -> None:
 
 
 class LabeledGraphs(NamedTuple):
-    """Graphs with a name each and with their labels as targets.
-
-    Attributes
-    ----------
-    graphs : GraphDataset
-    unknown_ids : list of str
-        Ids of --labels that are of no graph.
-    unused_targets : int
-        Graphs that have a class in the data, but none in --labels.
-    """
+    """Graphs with a name each and with their labels as targets."""
 
     graphs: GraphDataset
-    unknown_ids: list[str]
-    unused_targets: int
+    unknown_ids: list[str]  # ids of --labels that are of no graph
+    unused_targets: int  # graphs that have a class in the data, but none in --labels
 
 
 def load_with_labels(source: str, table: LabelsFile, options: dict[str, str]) -> LabeledGraphs:
@@ -182,14 +173,7 @@ def _no_place(path: Path, error: OSError) -> KgnnError:
 
 
 def find_graph(graphs: GraphDataset, name: str) -> Graph:
-    """Return the graph of a name, or of a number counted from 0.
-
-    Examples
-    --------
-    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
-    >>> find_graph(cycles_and_trees(4), "3").row
-    3
-    """
+    """Return the graph of a name, or of a number counted from 0."""
     names = [] if graphs.graph_names is None else graphs.graph_names.tolist()
     if name in names:
         return graphs[names.index(name)]

@@ -104,13 +104,7 @@ class _Bars:
 
 
 def csv_line(cells: list[str]) -> str:
-    """Return a line of CSV, with its end.
-
-    Examples
-    --------
-    >>> csv_line(["a", "b, c"]).split()
-    ['a,"b,', 'c"']
-    """
+    """Return a line of CSV, with its end."""
     line = _Line()
     csv.writer(line, lineterminator="\n").writerow(cells)
     return line.text

@@ -14,26 +14,14 @@ from kgnn.graphs.graph import GraphDataset
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model says of one graph.
-
-    Attributes
-    ----------
-    id : str
-    label : str
-    probabilities : dict of str to float
-        By class.
-    networks : dict of str to str
-        What each network would say alone, where a model has several.
-    novelty : Novelty
-    label_set : tuple of str or None
-        Labels that the graph may have, most probable first, if they were asked for.
-    """
+    """What a model says of one graph."""
 
     id: str
     label: str
-    probabilities: dict[str, float]
-    networks: dict[str, str]
+    probabilities: dict[str, float]  # by class
+    networks: dict[str, str]  # what each network would say alone, where a model has several
     novelty: Novelty
+    # Labels that the graph may have, most probable first, if they were asked for.
     label_set: tuple[str, ...] | None
 
     def record(self) -> dict[str, Any]:

@@ -20,22 +20,13 @@ _ENOUGH, _ENOUGH_OF_A_CLASS = 60, 5
 
 @dataclass(frozen=True)
 class LabelUse:
-    """Which graphs are trained on, which are held out, and how often fitting is repeated.
+    """Which graphs are trained on, which are held out, and how often fitting is repeated."""
 
-    Attributes
-    ----------
-    training, validation : arrays of int64
-        Rows; graphs without a label are trained on.
-    cross_fit : int
-        See `kgnn.estimator.classifier.GraphClassifier`.
-    reason : str
-        In words.
-    """
-
+    # Rows; graphs without a label are trained on.
     training: Ints
     validation: Ints
-    cross_fit: int
-    reason: str
+    cross_fit: int  # see `kgnn.estimator.classifier.GraphClassifier`
+    reason: str  # in words
 
 
 def plan_labels(graphs: GraphDataset, share: float | None = None, seed: int = 0) -> LabelUse:

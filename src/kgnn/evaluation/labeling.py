@@ -23,38 +23,20 @@ SUGGESTED, RANDOM = "suggested", "random"
 
 
 class Fit(NamedTuple):
-    """One fit of the simulation.
+    """One fit of the simulation."""
 
-    Attributes
-    ----------
-    seed : int
-        Of the split and of the method.
-    choice : {"suggested", "random"}
-        Who chose the labels after the first ones.
-    labels : int
-        How many there are.
-    accuracy : float
-        On TEST, in percent.
-    """
-
-    seed: int
-    choice: str
-    labels: int
-    accuracy: float
+    seed: int  # of the split and of the method
+    choice: str  # who chose the labels after the first ones
+    labels: int  # how many there are
+    accuracy: float  # on TEST, in percent
 
 
 @dataclass(frozen=True)
 class Labeling:
-    """Accuracy by number of labels, for both ways to choose them.
-
-    Attributes
-    ----------
-    dataset : str
-    fits : tuple of Fit
-        The first ones of a split, where both ways have the same labels, are there for both.
-    """
+    """Accuracy by number of labels, for both ways to choose them."""
 
     dataset: str
+    # The first ones of a split, where both ways have the same labels, are there for both.
     fits: tuple[Fit, ...]
 
     @property

@@ -60,13 +60,7 @@ def calibration_error(targets: Ints, proba: Floats, bins: int = 10) -> float:
 
 
 def binomial_error(accuracy: float, n: int) -> float:
-    """Return the standard error that the size of a test set alone explains.
-
-    Examples
-    --------
-    >>> round(binomial_error(0.7, 222), 3)
-    0.031
-    """
+    """Return the standard error that the size of a test set alone explains."""
     return math.sqrt(accuracy * (1 - accuracy) / n)
 
 
@@ -74,32 +68,16 @@ _BINS = 10
 
 
 class Met(NamedTuple):
-    """Which graphs a model has met before, so that they test memory rather than judgment.
+    """Which graphs a model has met before, so that they test memory rather than judgment."""
 
-    Attributes
-    ----------
-    trained_on : (n,) bool
-        Whether a graph of the same name and the same look was trained on, with its label.
-    alike : (n,) bool
-        Whether a graph of the same look was, whatever its name; true for the former, too.
-    """
-
+    # Whether a graph of the same name and the same look was trained on, with its label.
     trained_on: NDArray[np.bool_]
+    # Whether a graph of the same look was, whatever its name; true for the former, too.
     alike: NDArray[np.bool_]
 
     @classmethod
     def among(cls, labeled: GraphDataset, graphs: GraphDataset) -> Met:
-        """Compare graphs with the labeled ones of a model.
-
-        Examples
-        --------
-        >>> from kgnn.graphs.collector import named
-        >>> from kgnn.graphs.datasets.toy import cycles_and_trees
-        >>> graphs = named(cycles_and_trees(4))
-        >>> met = Met.among(graphs[:2], graphs)
-        >>> met.trained_on.tolist()
-        [True, True, False, False]
-        """
+        """Compare graphs with the labeled ones of a model."""
         own, theirs = looks(graphs).tolist(), looks(labeled).tolist()
         alike = np.isin(own, theirs)
         if labeled.graph_names is None:  # numbers say nothing: those of a model are its own
@@ -110,21 +88,11 @@ class Met(NamedTuple):
 
 
 class SetQuality(NamedTuple):
-    """What sets of labels that promise an error hold.
+    """What sets of labels that promise an error hold."""
 
-    Attributes
-    ----------
-    error : float
-        Share of graphs whose true label may be missing, as promised.
-    coverage : float
-        Share of graphs whose true label is in the set.
-    mean_size : float
-        Labels in a set.
-    """
-
-    error: float
-    coverage: float
-    mean_size: float
+    error: float  # share of graphs whose true label may be missing, as promised
+    coverage: float  # share of graphs whose true label is in the set
+    mean_size: float  # labels in a set
 
 
 class Bin(NamedTuple):
@@ -137,40 +105,24 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True)
 class Quality:
-    """How good predictions are.
+    """How good predictions are."""
 
-    Attributes
-    ----------
-    n : int
-        Graphs.
-    accuracy, accuracy_error : float
-        Share that is right, and its standard error.
-    interval : (float, float)
-        Within which the accuracy on all such graphs is with a probability of 95 % (Wilson), also
-        where every answer or none is right and the standard error is 0.
-    calibration_error, brier : float
-        Of the probabilities; see `kgnn.evaluation.metrics`.
-    true_classes, classes : tuple of str
-        Rows and columns of the confusion: classes that the graphs have, those that the model knows.
-    confusion : tuple of tuple of int
-        Graphs by true and predicted class.
-    bins : tuple of Bin
-        For a reliability diagram; bins without graphs are left out.
-    sets : tuple of SetQuality
-        Empty where the model promises nothing.
-    """
-
-    n: int
+    n: int  # graphs
+    # Share that is right, and its standard error.
     accuracy: float
     accuracy_error: float
+    # Within which the accuracy on all such graphs is with a probability of 95 % (Wilson), also
+    # where every answer or none is right and the standard error is 0.
     interval: tuple[float, float]
+    # Of the probabilities; see `kgnn.evaluation.metrics`.
     calibration_error: float
     brier: float
+    # Rows and columns of the confusion: classes that the graphs have, those that the model knows.
     true_classes: tuple[str, ...]
     classes: tuple[str, ...]
-    confusion: tuple[tuple[int, ...], ...]
-    bins: tuple[Bin, ...]
-    sets: tuple[SetQuality, ...] = ()
+    confusion: tuple[tuple[int, ...], ...]  # graphs by true and predicted class
+    bins: tuple[Bin, ...]  # for a reliability diagram; bins without graphs are left out
+    sets: tuple[SetQuality, ...] = ()  # empty where the model promises nothing
 
     def in_words(self) -> str:
         """Say how often the answers are right, and how sure that is."""

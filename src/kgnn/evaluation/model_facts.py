@@ -39,21 +39,11 @@ ENDINGS = {
 
 
 class RoundFacts(NamedTuple):
-    """What a round of co-training did.
+    """What a round of co-training did."""
 
-    Attributes
-    ----------
-    selected : int
-        Unlabeled graphs that were annotated for it.
-    agreement : float or None
-        Share of the unlabeled graphs on which the networks agreed before it.
-    accuracy : dict of str to float
-        On VAL, by network; empty without VAL.
-    """
-
-    selected: int
-    agreement: float | None
-    accuracy: dict[str, float]
+    selected: int  # unlabeled graphs that were annotated for it
+    agreement: float | None  # share of the unlabeled graphs on which the networks agreed before it
+    accuracy: dict[str, float]  # on VAL, by network; empty without VAL
 
 
 class ShownGraph(NamedTuple):
@@ -67,49 +57,24 @@ class ShownGraph(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """All that a page about a model shows.
+    """All that a page about a model shows."""
 
-    Attributes
-    ----------
-    method : str
-        Name in the registry.
-    parameters : dict
-        Those that differ from the defaults.
-    data : list of str
-        Sentences.
-    calibration : str
-        How labels were used, in words.
-    basis : str
-        What `quality` and `suspicious` are based on, in words.
-    quality : Quality or None
-    rounds : list of RoundFacts
-    ending : str
-        Why there were no more.
-    labeled, examined : int
-        Labels that there are, and those that were looked at for `suspicious`.
-    uncertain : list of ShownGraph
-    n_suspicious : int
-        All that were found; the first of them are in ``suspicious``.
-    suspicious, suggested : list of ShownGraph
-    made : dict of str to str
-        How and when, for the end of the page.
-    """
-
-    method: str
-    parameters: dict[str, Any]
-    data: list[str]
-    calibration: str
-    basis: str
+    method: str  # name in the registry
+    parameters: dict[str, Any]  # those that differ from the defaults
+    data: list[str]  # sentences
+    calibration: str  # how labels were used, in words
+    basis: str  # what `quality` and `suspicious` are based on, in words
     quality: Quality | None
     rounds: list[RoundFacts]
-    ending: str = ""
+    ending: str = ""  # why there were no more
+    # Labels that there are, and those that were looked at for `suspicious`.
     labeled: int = 0
     examined: int = 0
     uncertain: list[ShownGraph] = field(default_factory=list)
-    n_suspicious: int = 0
+    n_suspicious: int = 0  # all that were found; the first of them are in ``suspicious``
     suspicious: list[ShownGraph] = field(default_factory=list)
     suggested: list[ShownGraph] = field(default_factory=list)
-    made: dict[str, str] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)  # how and when, for the end of the page
 
 
 def facts_of(
@@ -118,18 +83,7 @@ def facts_of(
     use: LabelUse,
     made: dict[str, str],
 ) -> ModelFacts:
-    """Gather what a page shows of a model that has just been fitted.
-
-    Parameters
-    ----------
-    model : GraphClassifier
-    graphs : GraphDataset
-        All, trained on and held out, with their labels as targets.
-    use : LabelUse
-        How the labels were used.
-    made : dict of str to str
-        What else to tell.
-    """
+    """Gather what a page shows of a model that has just been fitted."""
     is_labeled = graphs.targets >= 0
     held = use.validation if len(use.validation) else np.flatnonzero(is_labeled)
     has_held = model.held_out_ is not None
@@ -154,14 +108,7 @@ def facts_of(
 
 
 def changed_parameters(model: GraphClassifier) -> dict[str, Any]:
-    """Return the parameters that are not as they are by default.
-
-    Examples
-    --------
-    >>> from kgnn.methods.wl import WL
-    >>> changed_parameters(WL(committee=1))
-    {'committee': 1}
-    """
+    """Return the parameters that are not as they are by default."""
     usual, own = type(model)().get_params(deep=False), model.get_params(deep=False)
     return {
         key: value if isinstance(value, bool | int | float | str | tuple | None) else repr(value)
@@ -224,12 +171,6 @@ def doubted_labels(model: GraphClassifier, graphs: GraphDataset) -> list[Suspici
     """Return the labels that may be wrong, as rows of what ``model.held_out_`` is about.
 
     Only these are looked at: a model that has learned a wrong label by heart no longer doubts it.
-
-    Parameters
-    ----------
-    model : GraphClassifier
-    graphs : GraphDataset
-        Those that were held out.
     """
     if model.held_out_ is None:
         return []

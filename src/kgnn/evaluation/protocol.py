@@ -33,53 +33,36 @@ _ERROR = 0.1
 
 @dataclass(frozen=True)
 class SplitResult:
-    """What one split gave; accuracies in percent.
-
-    Attributes
-    ----------
-    seed : int
-    accuracy, validation_accuracy : float
-        On TEST and on VAL.
-    accuracy_without_twins : float or None
-        On the TEST graphs of which no copy is in TRAIN or VAL; None where there are none.
-    without_twins : int
-        How many these are.
-    brier, calibration_error : float
-        Of the probabilities on TEST; see `kgnn.evaluation.metrics`.
-    coverage : float or None
-        How many TEST graphs have their true label in the set that promises an error of 10 %, in
-        percent; see `kgnn.estimator.calibration`. VAL, which it is set up on, has also made the
-        method's choices.
-    set_size : float or None
-        Mean number of labels in these sets.
-    labeled, unlabeled, validation, test : int
-        Numbers of graphs.
-    seconds, cpu_seconds : float
-        For fitting and predicting.
-    rounds : list of dict
-        For methods that annotate unlabeled graphs: how many each round was taught, how many of
-        these annotations are right (percent; known to the evaluation alone), on how many of the
-        unlabeled graphs the networks agree (percent), accuracy on VAL.
-    curves : dict of str to list of float
-        Mean loss of each epoch of the last training, by network.
-    """
+    """What one split gave; accuracies in percent."""
 
     seed: int
+    # On TEST and on VAL.
     accuracy: float
     validation_accuracy: float
+    # On the TEST graphs of which no copy is in TRAIN or VAL; None where there are none.
     accuracy_without_twins: float | None
-    without_twins: int
+    without_twins: int  # how many these are
+    # Of the probabilities on TEST; see `kgnn.evaluation.metrics`.
     brier: float
     calibration_error: float
+    # How many TEST graphs have their true label in the set that promises an error of 10 %, in
+    # percent; see `kgnn.estimator.calibration`. VAL, which it is set up on, has also made the
+    # method's choices.
     coverage: float | None
-    set_size: float | None
+    set_size: float | None  # mean number of labels in these sets
+    # Numbers of graphs.
     labeled: int
     unlabeled: int
     validation: int
     test: int
+    # For fitting and predicting.
     seconds: float
     cpu_seconds: float
+    # For methods that annotate unlabeled graphs: how many each round was taught, how many of these
+    # annotations are right (percent; known to the evaluation alone), on how many of the unlabeled
+    # graphs the networks agree (percent), accuracy on VAL.
     rounds: list[dict[str, Any]] = field(default_factory=list)
+    # Mean loss of each epoch of the last training, by network.
     curves: dict[str, list[float]] = field(default_factory=dict)
 
 
@@ -222,13 +205,6 @@ def twin_colors(graphs: GraphDataset) -> Colors:
     Isomorphic graphs always look alike. Graphs that look alike need not be isomorphic, but no
     method here that looks at colors could classify them differently, unless it is told to read
     attributes or labels of edges, too; `kgnn.kernels.colors` sees these.
-
-    Examples
-    --------
-    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
-    >>> found = twin_colors(cycles_and_trees(4)[[0, 1, 0]])
-    >>> bool(found[0] == found[2]), bool(found[0] == found[1])
-    (True, False)
     """
     *_, last = colors(graphs, _DEPTH)
     return graph_colors(graphs, last)
@@ -244,14 +220,6 @@ def find_cases(
     method: GraphClassifier, graphs: GraphDataset, split: Split, n: int
 ) -> list[dict[str, Any]]:
     """Return unlabeled graphs that only the memory gets right, the clearest ones first (§5.5).
-
-    Parameters
-    ----------
-    method : GraphClassifier
-        Fitted on the split; one that has both networks.
-    graphs : GraphDataset
-    split : Split
-    n : int
 
     Returns
     -------

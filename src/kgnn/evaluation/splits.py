@@ -25,31 +25,17 @@ _FORMAT = 1
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows of a dataset for one run; what is in none of the four is not used.
-
-    Attributes
-    ----------
-    labeled, unlabeled, validation, test : arrays of int64
-    protocol : {"fair", "paper"}
-    labels : float
-        Labeled graphs as a share of all graphs.
-    seed : int
-        Seed of the split (``fair``) and of the method.
-    dataset : str
-        Fingerprint of the dataset that the rows belong to.
-    draw : int
-        How many draws were passed over because a class had no labeled graph.
-    """
+    """Rows of a dataset for one run; what is in none of the four is not used."""
 
     labeled: Ints
     unlabeled: Ints
     validation: Ints
     test: Ints
     protocol: str
-    labels: float
-    seed: int
-    dataset: str
-    draw: int = 0
+    labels: float  # labeled graphs as a share of all graphs
+    seed: int  # seed of the split (``fair``) and of the method
+    dataset: str  # fingerprint of the dataset that the rows belong to
+    draw: int = 0  # how many draws were passed over because a class had no labeled graph
 
     def save(self, path: str | Path) -> None:
         """Write the split as JSON."""

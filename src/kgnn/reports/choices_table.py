@@ -54,13 +54,7 @@ def choices_tables(results: Results) -> list[Table]:
 
 
 def terms_in_words(protocol: str, labels: float) -> str:
-    """Name the terms of runs in a title, where they are not the usual ones.
-
-    Examples
-    --------
-    >>> terms_in_words("fair", 0.1), terms_in_words("paper", 0.025)
-    ('', " on the split of the paper's code, 2.5 % labeled (12.5 % of TRAIN-L)")
-    """
+    """Name the terms of runs in a title, where they are not the usual ones."""
     split = " on the split of the paper's code" if protocol == "paper" else ""
     # The paper counts in TRAIN-L, which is a fifth of all graphs.
     share = f", {100 * labels:g} % labeled ({500 * labels:g} % of TRAIN-L)"

@@ -168,33 +168,22 @@ def groups_alike(ranks: Sequence[float], critical_difference: float) -> list[lis
 
 @dataclass(frozen=True)
 class Comparison:
-    """A method against a reference on the splits of one dataset that both have.
-
-    Attributes
-    ----------
-    method, reference, dataset : str
-    n : int
-        Number of these splits.
-    difference : float
-        Mean accuracy of the method minus that of the reference, in percentage points.
-    error : float
-        Standard error of that mean, corrected as in the test; nan of a single split. On the
-        paper's one split, that over seeds.
-    p, holm_p : float
-        Two-sided, of the corrected paired t-test; alone, and after Holm's correction for all the
-        methods that were compared. nan where the splits do not allow a test.
-    is_same : bool
-        Whether the answers were the same on all splits, as far as the records tell.
-    """
+    """A method against a reference on the splits of one dataset that both have."""
 
     method: str
     reference: str
     dataset: str
-    n: int
+    n: int  # number of these splits
+    # Mean accuracy of the method minus that of the reference, in percentage points.
     difference: float
+    # Standard error of that mean, corrected as in the test; nan of a single split. On the paper's
+    # one split, that over seeds.
     error: float = math.nan
+    # Two-sided, of the corrected paired t-test; alone, and after Holm's correction for all the
+    # methods that were compared. nan where the splits do not allow a test.
     p: float = math.nan
     holm_p: float = math.nan
+    # Whether the answers were the same on all splits, as far as the records tell.
     is_same: bool = False
 
     @property
@@ -257,21 +246,12 @@ def _common(ours: Group, theirs: Group) -> list[tuple[Record, Record]]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Methods by their accuracy on the datasets that all of them have.
+    """Methods by their accuracy on the datasets that all of them have."""
 
-    Attributes
-    ----------
-    methods : tuple of str
-        Those that have any dataset, as they were listed.
-    datasets : tuple of str
-        Those on which each of these methods has been run, on about as many splits.
-    scores : tuple of tuple of float
-        Mean accuracy, by dataset and method.
-    """
-
-    methods: tuple[str, ...]
+    methods: tuple[str, ...]  # those that have any dataset, as they were listed
+    # Those on which each of these methods has been run, on about as many splits.
     datasets: tuple[str, ...]
-    scores: tuple[tuple[float, ...], ...]
+    scores: tuple[tuple[float, ...], ...]  # mean accuracy, by dataset and method
 
     @cached_property
     def ranks(self) -> dict[str, float]:

@@ -161,13 +161,7 @@ def _named(explanation: Explanation) -> set[int]:
 
 
 def shade(evidence: float, most: float) -> str:
-    """Return the class of a node that speaks so much, where another speaks most.
-
-    Examples
-    --------
-    >>> shade(2.0, 2.0), shade(-0.6, 2.0), shade(0.01, 2.0)
-    ('for-4', 'against-2', 'silent')
-    """
+    """Return the class of a node that speaks so much, where another speaks most."""
     step = min(_STEPS, int(_STEPS * abs(evidence) / most + 0.8)) if most > 0 else 0
     return f"{'for' if evidence > 0 else 'against'}-{step}" if step else "silent"
 

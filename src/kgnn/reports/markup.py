@@ -99,13 +99,7 @@ def escaped(value: str | float) -> Markup:
 
 
 def number(value: float) -> str:
-    """Write a coordinate in as few characters as show the same picture.
-
-    Examples
-    --------
-    >>> number(12.0), number(-0.01), number(3.14159)
-    ('12', '0', '3.1')
-    """
+    """Write a coordinate in as few characters as show the same picture."""
     rounded = round(float(value), _DECIMALS) + 0.0  # no "-0"
     return f"{rounded:g}" if abs(rounded) < 1e5 else f"{rounded:.0f}"
 

@@ -54,20 +54,7 @@ def accuracy_table(
     protocol: str = "fair",
     labels: float = 0.1,
 ) -> Table:
-    """Build a table of accuracy, with what the paper printed beside ours.
-
-    Parameters
-    ----------
-    results : Results
-    methods, datasets : sequence of str
-        Rows and columns; places that have no records are left empty.
-    title : str
-    printed : dict, optional
-        Such as `kgnn.reports.paper.TABLE_2`.
-    protocol : {"fair", "paper"}
-    labels : float
-        Labeled graphs as a share of all.
-    """
+    """Build a table of accuracy, with what the paper printed beside ours."""
     groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
     papers_split = find_groups(results, methods, datasets, protocol="paper", labels=labels)
     if protocol == "paper":

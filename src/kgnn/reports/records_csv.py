@@ -28,13 +28,6 @@ def records_csv(records: Iterable[Record]) -> str:
     r"""Return a table with a row for each record, done or not, under the names in ``COLUMNS``.
 
     What there is none of is empty; what has parts, such as parameters, is JSON.
-
-    Examples
-    --------
-    >>> from kgnn.benchmark.record import Cell
-    >>> text = records_csv([Record(Cell("DD", "a3", "wl"), "failed", reason='no "memory", sorry')])
-    >>> text.splitlines()[1].split(",0.1,")[0].split(",", 1)[1]
-    'DD,wl,fair'
     """
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")

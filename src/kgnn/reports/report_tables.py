@@ -94,15 +94,7 @@ def _other_shares(results: Results, methods: Sequence[str]) -> list[Table]:
 
 
 def unfinished_table(records: Iterable[Record]) -> Table:
-    """Build a table of what has no number, runs with the same reason together.
-
-    Examples
-    --------
-    >>> from kgnn.benchmark.record import Cell
-    >>> record = Record(Cell("DD", "a3", "wl"), "failed", reason="out of memory")
-    >>> [cell.text for cell in unfinished_table([record]).rows[0]]
-    ['WL', 'DD', 'failed', 'split 0', 'out of memory']
-    """
+    """Build a table of what has no number, runs with the same reason together."""
     runs: dict[tuple[str, ...], list[int]] = {}
     for record in records:
         cell = record.cell
@@ -121,13 +113,7 @@ def unfinished_table(records: Iterable[Record]) -> Table:
 
 
 def unusual_terms(cell: Cell) -> list[str]:
-    """Say what sets the terms of a run apart from the usual ones.
-
-    Examples
-    --------
-    >>> unusual_terms(Cell("DD", "a3", "kgnn", {"hops": 2}, labels=0.025))
-    ['2.5 % labels', 'hops = 2']
-    """
+    """Say what sets the terms of a run apart from the usual ones."""
     told = [f"{cell.protocol} protocol"] if cell.protocol != "fair" else []
     told += [f"{100 * cell.labels:g} % labels"] if cell.labels != 0.1 else []
     return told + [f"{k} = {json.dumps(v)}" for k, v in cell.parameters.items()]

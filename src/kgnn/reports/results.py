@@ -26,23 +26,14 @@ _SHARE_IN_COMMON = 0.6
 
 @dataclass(frozen=True)
 class Group:
-    """One method on one dataset on the same terms, over several splits.
-
-    Attributes
-    ----------
-    method, dataset, protocol : str
-    labels : float
-    parameters : dict
-        Those that differ from the method's defaults.
-    records : tuple of Record
-        All done, of the same revision of the method, ordered by seed.
-    """
+    """One method on one dataset on the same terms, over several splits."""
 
     method: str
     dataset: str
     protocol: str
     labels: float
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # those that differ from the method's defaults
+    # All done, of the same revision of the method, ordered by seed.
     records: tuple[Record, ...] = field(repr=False)
 
     @property

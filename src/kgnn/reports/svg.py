@@ -27,22 +27,12 @@ _FURTHER = (1.0, 2.2, 3.6, 5.2)
 
 @dataclass(frozen=True)
 class Figure:
-    """Drawings that belong together.
+    """Drawings that belong together."""
 
-    Attributes
-    ----------
-    name : str
-        For links and files.
-    title : str
-    caption : str
-        What a reader has to know; sentences.
-    panels : dict of str to Markup
-        Drawings by name; without any, the records have nothing to show here.
-    """
-
-    name: str
+    name: str  # for links and files
     title: str
-    caption: str
+    caption: str  # what a reader has to know; sentences
+    # Drawings by name; without any, the records have nothing to show here.
     panels: dict[str, Markup]
 
 
@@ -226,14 +216,7 @@ def png(drawn: Markup) -> bytes:
 
 
 def standalone(drawn: Markup) -> str:
-    """Return a drawing with its style in it, in light colors, so that any program shows it.
-
-    Examples
-    --------
-    >>> from kgnn.reports.drawing import draw
-    >>> "<style>" in standalone(draw(2, [(0, 1)]))
-    True
-    """
+    """Return a drawing with its style in it, in light colors, so that any program shows it."""
     css = re.sub(r"var\(--([\w-]+)\)", lambda found: LIGHT[found[1]], template("figures.css"))
     style = element("style", Markup(css))  # with colors themselves: not all know properties
     start, end, rest = drawn.partition(">")

@@ -56,44 +56,24 @@ _MARK_TITLES = {"▲": "significantly better", "▼": "significantly worse"}
 
 @dataclass(frozen=True)
 class TableCell:
-    """What stands in one place of a table, and where it comes from.
+    """What stands in one place of a table, and where it comes from."""
 
-    Attributes
-    ----------
-    text : str
-        To be read, without any markup; empty where there is nothing.
-    aside : str
-        A second number that belongs to the first, smaller; may have several lines.
-    is_best : bool
-        Whether nothing in the column is better, as printed.
-    method, dataset : str
-        What it is about, where it is about one.
-    parameters : dict
-        Of the method, where they are not the defaults.
-    mean, std, interval : float or None
-        The numbers behind the text; ``interval`` is half the width of the 95 % interval.
-    n : int
-        Splits behind the number.
-    paper : Printed or None
-        What the paper printed here.
-    comparison : Comparison or None
-        With KGNN on the same splits.
-    minus : str
-        Where the number is a difference, the method, with its defaults, that was subtracted.
-    """
-
-    text: str = ""
-    aside: str = ""
-    is_best: bool = False
+    text: str = ""  # to be read, without any markup; empty where there is nothing
+    aside: str = ""  # A second number that belongs to the first, smaller; may have several lines
+    is_best: bool = False  # whether nothing in the column is better, as printed
+    # What it is about, where it is about one.
     method: str = ""
     dataset: str = ""
+    # Of the method, where they are not the defaults.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # The numbers behind the text; ``interval`` is half the width of the 95 % interval.
     mean: float | None = None
     std: float | None = None
     interval: float | None = None
-    n: int = 0
-    paper: Printed | None = None
-    comparison: Comparison | None = None
+    n: int = 0  # splits behind the number
+    paper: Printed | None = None  # what the paper printed here
+    comparison: Comparison | None = None  # with KGNN on the same splits
+    # Where the number is a difference, the method, with its defaults, that was subtracted.
     minus: str = ""
 
     @property
@@ -105,27 +85,14 @@ class TableCell:
 
 @dataclass(frozen=True)
 class Table:
-    """Headings and rows; the first column names the row.
-
-    Attributes
-    ----------
-    title : str
-    headings : tuple of str
-    rows : tuple of tuple of TableCell
-        Each as long as the headings.
-    notes : tuple of str
-        What a reader has to know; sentences.
-    protocol : str
-    labels : float
-        On which terms the runs of its cells were made.
-    """
+    """Headings and rows; the first column names the row."""
 
     title: str
     headings: tuple[str, ...]
-    rows: tuple[tuple[TableCell, ...], ...]
-    notes: tuple[str, ...] = ()
+    rows: tuple[tuple[TableCell, ...], ...]  # each as long as the headings
+    notes: tuple[str, ...] = ()  # what a reader has to know; sentences
     protocol: str = "fair"
-    labels: float = 0.1
+    labels: float = 0.1  # on which terms the runs of its cells were made
 
     @property
     def is_empty(self) -> bool:
