@@ -51,7 +51,7 @@ def test_targets_in_the_data_and_a_table_give_the_same_numbers(kgnn, here):
 def test_for_people_it_is_tables(kgnn, here):
     done = kgnn("evaluate", "ldp", "new.jsonl")
     assert done.code == 0, done.err
-    for told in ("of 60 graphs right", "Brier", "True classes", "Sets of labels", "promised"):
+    for told in ("of 60 graphs right", "Brier", "True classes", "Sets of labels", "allowed error"):
         assert told in done.out
 
 

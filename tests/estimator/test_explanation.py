@@ -275,7 +275,7 @@ def test_text_tells_the_prediction_the_evidence_and_the_neighbors(explanation):
     assert lines[0] == "Graph 31: 20 nodes, 23 edges"
     assert lines[1].startswith(f"Prediction: class {explanation.predicted}, ")
     assert "With an error of at most 10%, the class is " in lines[2]
-    assert any(line.startswith("Speaks for class") for line in lines)
+    assert any(line.startswith("Evidence for class") for line in lines)
     assert sum(", kernel " in line for line in lines) == 5
     assert repr(explanation).startswith("Explanation(WL of graph '31': ")
     assert "\n" not in repr(explanation)

@@ -180,9 +180,9 @@ def test_promises_are_drawn_for_each_method_that_made_them():
     panels = trust_figure(Results(there)).panels
     assert marks(panels["coverage"]) == 4
     assert panels["coverage"].count("KGNN 85.0") == 2 + 2  # marks, and what is read aloud of them
-    assert "promised: 90" in panels["coverage"]
+    assert "target: 90" in panels["coverage"]
     assert marks(panels["calibration"]) == 6
-    assert "promised" not in panels["calibration"]
+    assert "target" not in panels["calibration"]
     assert panels["calibration"].rindex("KGNN") > panels["calibration"].rindex("WL")
 
 

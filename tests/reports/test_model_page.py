@@ -66,7 +66,7 @@ def test_everything_is_told(facts):
         "A model of molecules",
         "4 graphs",
         "87.5",  # agreement of round 1
-        "no more gain",
+        "no longer rose",
         "u1",
         "Labeled <script>",  # as text
         "Stands for many",

@@ -1,4 +1,4 @@
-"""Run one cell and say what became of it, whatever happens."""
+"""Run one cell and record its result or its error."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run_cell(cell: Cell, memory_limit: int | None = None) -> Record:
 
 
 def died(cell: Cell, reason: str) -> Record:
-    """Record a cell whose process died, so that it could not say anything itself."""
+    """Record a cell whose process died."""
     return _record(cell, "failed", reason=reason)
 
 

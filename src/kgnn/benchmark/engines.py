@@ -155,7 +155,7 @@ class RayCluster:
 
     @contextmanager
     def connected(self) -> Iterator[Any]:
-        """Connect to the cluster, or start one; give the module that speaks with it."""
+        """Connect to the cluster, or start one; yield the ray module."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read as Ray starts
         try:
             import ray
@@ -194,7 +194,7 @@ class ClusterError(KgnnError, ConnectionError):
 
 
 def _require_answer(address: str) -> None:
-    """Raise `OSError` where nobody listens at a host and port; Ray would wait for minutes."""
+    """Raise `OSError` if nothing answers at a host and port; Ray would wait for minutes."""
     if found := re.fullmatch(r"(?:ray://)?([^:/]+):(\d+)", address):
         socket.create_connection((found[1], int(found[2])), timeout=_PATIENCE_SECONDS).close()
 

@@ -199,7 +199,7 @@ def _require_types(record: Record, source: str) -> None:
 
 
 def _require_result(result: dict[str, Any], source: str) -> None:
-    """Refuse a result that no run gives; who reads it counts on its numbers."""
+    """Refuse a result whose numbers are missing or impossible."""
     for name, most in {**_NEEDED, **_OPTIONAL}.items():
         value = result.get(name)
         if value is None and name in _OPTIONAL:

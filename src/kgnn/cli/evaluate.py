@@ -1,4 +1,4 @@
-"""``kgnn evaluate``: how far the answers of a saved model can be trusted on labeled graphs."""
+"""``kgnn evaluate``: how good a saved model is on labeled graphs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def evaluate(
     threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
-    """Compare what a model says with the labels of the graphs in DATA."""
+    """Compare the predictions of a model with the labels of the graphs in DATA."""
     given_in = LabelsFile(labels, id_column, label_column, ignore_unknown)
     require_labels_file(given_in)
     options = reading_options(data, read)
@@ -179,7 +179,7 @@ def _confusion(found: Quality) -> Table:
 def _sets(found: Quality) -> Table:
     grid = table(
         "Sets of labels",
-        ("promised error %", "right"),
+        ("allowed error %", "right"),
         ("truth in the set %", "right"),
         ("labels in a set", "right"),
     )

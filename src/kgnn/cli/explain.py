@@ -25,7 +25,7 @@ def explain(
     read: ReadOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
-    """Explain what MODEL says of one graph of DATASET: what speaks for it, what it is like."""
+    """Explain the prediction of MODEL for one graph of DATASET: evidence and similar graphs."""
     if output is not None and output.is_dir():
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
     options = reading_options(dataset, read)

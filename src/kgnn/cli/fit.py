@@ -115,7 +115,7 @@ def _read(
     unfitted: GraphClassifier,
     chosen: dict[str, Any],
 ) -> tuple[GraphDataset, LabelUse]:
-    """Read graphs and labels, decide what to use them for, and tell of it."""
+    """Read graphs and labels, decide how to use them, and print that."""
     from kgnn.evaluation.holding_out import plan_labels
 
     found = load_with_labels(data, table, options)

@@ -1,4 +1,4 @@
-"""``kgnn model show``: what a saved model is, what it was fitted on, what it promises."""
+"""``kgnn model show``: what a saved model is, what it was fitted on, how good it is."""
 
 from __future__ import annotations
 
@@ -83,13 +83,15 @@ def _lines(record: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _rounds(rounds: list[dict[str, Any]]) -> Any:
+    from kgnn.reports.paper import network_title
+
     networks = list(dict.fromkeys(who for each in rounds for who in each["accuracy"]))
     grid = table(
         "Rounds",
         ("round", "right"),
         ("annotated", "right"),
         ("agree %", "right"),
-        *((f"{who} %", "right") for who in networks),
+        *((f"{network_title(who)} %", "right") for who in networks),
     )
     for number, each in enumerate(rounds):
         agreed = "" if each["agreement"] is None else f"{100 * each['agreement']:.1f}"

@@ -207,7 +207,7 @@ def _require_engine(engine: str, workers: int | None, address: str | None) -> No
 
 
 def _require_promise(model: GraphClassifier, error: float | None) -> None:
-    """Refuse sets of labels now, rather than after reading, where a model cannot promise any."""
+    """Refuse --sets before reading, if the model cannot make label sets."""
     import numpy as np
 
     if error is not None and not 0 < error < 1:

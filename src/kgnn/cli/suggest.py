@@ -1,4 +1,4 @@
-"""``kgnn suggest``: which graphs to label next, and what such labels are worth."""
+"""``kgnn suggest``: which graphs to label next, and how much such labels help."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def suggest(
     splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first split.")] = 0,
 ) -> None:
-    """Say which graphs of DATA to label next, given a MODEL; or simulate what that is worth."""
+    """Say which graphs of DATA to label next, given a MODEL; or simulate how much that helps."""
     _require_useful(context, _OF_MODELS if simulate is not None else _OF_SIMULATIONS)
     if simulate is not None:
         if model is not None:
@@ -148,7 +148,7 @@ def _suggest(
     if as_json:
         print_json({"dataset": graphs.name, "suggestions": listed})
     elif not found:
-        err().print(f"Each graph of {graphs.name} has a label, or looks exactly like one with.")
+        err().print(f"All graphs of {graphs.name} have a label or look exactly like a labeled one.")
     elif output is None:
         out().print(_as_table(graphs.name, found))
 
@@ -233,7 +233,7 @@ def _gain_in_words(summary: dict[str, Any]) -> str:
         apart = f" ± {summary['gain_error']:.1f}"
         told = f"± is the standard error over {summary['splits']} splits"
     return (
-        f"Suggested labels are worth {summary['gain']:+.1f}{apart} points of accuracy on average "
+        f"Suggested labels change the accuracy by {summary['gain']:+.1f}{apart} points on average "
         f"over rounds; {told}."
     )
 

@@ -347,7 +347,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     for against in (False, True):
         found = explanation.speaking(against=against)
         if found:
-            yield f"Speaks {'against' if against else 'for'} class {explanation.predicted}:"
+            yield f"Evidence {'against' if against else 'for'} class {explanation.predicted}:"
         for part in found:
             told = f"{node_list(part.nodes)}; {part.without:.1%} without"
             yield f"  {signed(part.evidence[PREDICTION]):>6}  {part.text}  ({told})"

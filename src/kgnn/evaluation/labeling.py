@@ -1,4 +1,4 @@
-"""What suggestions are worth: the same number of labels, given by suggestion and by chance."""
+"""How much suggestions help: the same number of labels, suggested or chosen at random."""
 
 from __future__ import annotations
 

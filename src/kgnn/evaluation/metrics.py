@@ -68,7 +68,7 @@ _BINS = 10
 
 
 class Met(NamedTuple):
-    """Which graphs a model has met before, so that they test memory rather than judgment."""
+    """Which graphs a model has seen before, so that they do not test how it generalizes."""
 
     # Whether a graph of the same name and the same look was trained on, with its label.
     trained_on: NDArray[np.bool_]
@@ -88,7 +88,7 @@ class Met(NamedTuple):
 
 
 class SetQuality(NamedTuple):
-    """What sets of labels that promise an error hold."""
+    """How often label sets hold the true label, and how large they are."""
 
     error: float  # share of graphs whose true label may be missing, as promised
     coverage: float  # share of graphs whose true label is in the set

@@ -1,4 +1,4 @@
-"""What there is to tell of a fitted model: its data, its rounds, what it is worth, its doubts."""
+"""What a page about a fitted model shows: data, rounds, quality, uncertain predictions."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ ENDINGS = {
     "rounds": "All rounds were done.",
     "converged": "It ended because the selection no longer changed.",
     "no_change": "It ended because there was nothing to select.",
-    "patience": "It ended because the held-out graphs showed no more gain.",
-    "exhausted": "It ended because every unlabeled graph was taught.",
-    "no_unlabeled": "There are no unlabeled graphs, so there was nothing to teach each other.",
-    "interrupted": "It was stopped by hand; the rounds that had ended predict.",
+    "patience": "It ended because accuracy on the held-out graphs no longer rose.",
+    "exhausted": "It ended because every unlabeled graph was annotated.",
+    "no_unlabeled": "There are no unlabeled graphs, so there were no rounds.",
+    "interrupted": "It was interrupted; the finished rounds predict.",
 }
 
 
@@ -217,7 +217,7 @@ def uncertain_graphs(model: GraphClassifier, graphs: GraphDataset) -> list[Shown
 
 
 def suggested_graphs(model: Any, graphs: GraphDataset) -> list[ShownGraph]:
-    """Return the unlabeled graphs whose labels would teach a model most, best first."""
+    """Return the unlabeled graphs whose labels would help a model most, best first."""
     rows = np.flatnonzero(graphs.targets < 0)
     if not len(rows):
         return []

@@ -139,7 +139,7 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
 
 
 def _promised(method: GraphClassifier, proba: Floats, truth: Ints) -> dict[str, Any]:
-    """Say whether sets of labels hold the true one as often as promised."""
+    """Measure how often label sets hold the true label, and how large they are."""
     held = method.held_out_
     if held is None:
         return {"coverage": None, "set_size": None}
@@ -189,7 +189,7 @@ def evaluate_splits(
 
 
 def peak_mib() -> float | None:
-    """Return the most memory that this process has ever used, in MiB; None where nobody counts."""
+    """Return the most memory that this process has ever used, in MiB, if known."""
     try:
         import resource
     except ImportError:  # Windows

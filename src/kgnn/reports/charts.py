@@ -161,7 +161,7 @@ def _promise(promised: float | None, scale: Scale, top: float, floor: float) -> 
     if promised is None:
         return None
     x = scale.at(promised)
-    note = element("title", f"promised: {promised:g}")
+    note = element("title", f"target: {promised:g}")
     return element("line", note, class_="axis", x1=x, y1=top - 4, x2=x, y2=floor + 4)
 
 
@@ -248,7 +248,7 @@ def _rank_line(name: str, rank: float, y: float, scale: Scale, left: float, kind
 
 def _bar(rows: dict[int, float], group: Sequence[int], x: float) -> Markup:
     ys = [rows[i] for i in group]
-    note = element("title", f"{len(group)} methods that cannot be told apart")
+    note = element("title", f"{len(group)} methods that do not differ significantly")
     return element("line", note, class_="bar", x1=x, y1=min(ys) - 5, x2=x, y2=max(ys) + 5)
 
 

@@ -1,4 +1,4 @@
-"""What other settings of a method are worth, as tables."""
+"""How other settings of a method compare with its defaults, as tables."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _table(
 
 
 def _with_means(table: Table) -> Table:
-    """Add what a setting is worth over all datasets, where there are several."""
+    """Add the mean over datasets, where there are several."""
     if len(table.headings) < 3:
         return table
     same = any(cell.text == "same" for row in table.rows for cell in row)

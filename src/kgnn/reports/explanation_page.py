@@ -74,7 +74,7 @@ def explanation_page(explanation: Explanation) -> str:
 
 def _page_parts(explanation: Explanation) -> Iterator[Part]:
     yield Part("prediction", "Prediction", _prediction(explanation))
-    yield Part("evidence", "What speaks for it, what against", _evidence(explanation))
+    yield Part("evidence", "Evidence for and against", _evidence(explanation))
     has_memory = any(near.attention for near in explanation.neighbors)
     told = "Labeled graphs that the memory attends to" if has_memory else "Similar labeled graphs"
     yield Part("neighbors", told, _neighbors(explanation))
@@ -129,8 +129,8 @@ def _evidence(explanation: Explanation) -> Markup:
         element("figure", _marked(explanation), _scale(), *notes, class_="drawn"),
         element(
             "div",
-            _parts(explanation, f"Speaks for class {explanation.predicted}", against=False),
-            _parts(explanation, f"Speaks against class {explanation.predicted}", against=True),
+            _parts(explanation, f"Evidence for class {explanation.predicted}", against=False),
+            _parts(explanation, f"Evidence against class {explanation.predicted}", against=True),
         ),
         class_="beside",
     )
@@ -142,12 +142,12 @@ def _marked(explanation: Explanation) -> Markup:
     kinds = [shade(evidence[node], most) for node in graph.nodes]
     named = _named(explanation)
     molecule = draw_molecule(graph, kinds, numbered=named, **_LARGE)
-    told = ["A node that is pointed at tells its number and label."]
+    told = ["Hover over a node for its number and label."]
     if molecule or len(graph.nodes) <= _MOST_NUMBERED:
-        told[0] = f"The number beside a node is its own. {told[0]}"
+        told[0] = f"The number beside a node is its number in the graph. {told[0]}"
     if len(graph.nodes) < graph.n_nodes:
         few = f"{len(graph.nodes):,} of {graph.n_nodes:,}"
-        told.append(f"{few} nodes, around those that speak most.")
+        told.append(f"{few} nodes are drawn, around those with the most evidence.")
     if molecule:
         told.append(MOLECULE_NOTE)
     notes = (element("p", note, class_="note") for note in told)
@@ -161,7 +161,7 @@ def _named(explanation: Explanation) -> set[int]:
 
 
 def shade(evidence: float, most: float) -> str:
-    """Return the class of a node that speaks so much, where another speaks most."""
+    """Return the style of a node by its evidence, relative to the most of any node."""
     step = min(_STEPS, int(_STEPS * abs(evidence) / most + 0.8)) if most > 0 else 0
     return f"{'for' if evidence > 0 else 'against'}-{step}" if step else "silent"
 
@@ -199,9 +199,9 @@ def _scale() -> Markup:
 
     return element(
         "ul",
-        element("li", dots("for"), " speaks for"),
-        element("li", dots("against"), " speaks against"),
-        element("li", element("span", class_="silent"), " hardly matters"),
+        element("li", dots("for"), " evidence for"),
+        element("li", dots("against"), " evidence against"),
+        element("li", element("span", class_="silent"), " hardly any evidence"),
         class_="scale",
     )
 
@@ -226,7 +226,7 @@ def _part(part: Substructure) -> Markup:
 
 
 def _bounded(evidence: float) -> str:
-    """Write evidence; of what is as large as can be told, the bound alone."""
+    """Write evidence; where it reaches the bound, the bound alone."""
     if abs(evidence) < MOST_EVIDENCE:
         return signed(evidence)
     return f"≥ +{MOST_EVIDENCE:g}" if evidence > 0 else f"≤ −{MOST_EVIDENCE:g}"
