@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -27,11 +29,26 @@ def test_ctrl_c_in_one_part_stops_all_and_keeps_the_model():
     assert np.array_equal(model.predict_proba(GRAPHS), plain.predict_proba(GRAPHS))
 
 
+class _Telling(LDP):
+    """Keeps the labels that each fit was given."""
+
+    seen: ClassVar[list[np.ndarray]] = []
+
+    def _fit(self, task):
+        self.seen.append(task.targets)
+        super()._fit(task)
+
+
 def test_each_label_is_held_out_once():
-    model = LDP(trees=5, cross_fit=4).fit(GRAPHS)
+    _Telling.seen.clear()
+    model = _Telling(trees=5, cross_fit=4).fit(GRAPHS)
     assert not model.interrupted_
     assert np.array_equal(model.held_out_.targets, GRAPHS.targets)
     assert model.held_out_.proba.shape == (40, 2)
+    first, *others = _Telling.seen
+    assert np.array_equal(first, GRAPHS.targets)
+    assert [int((each < 0).sum()) for each in others] == [10] * 4
+    assert (np.sum([each < 0 for each in others], axis=0) == 1).all()
 
 
 @pytest.mark.parametrize("error", [0.05, 0.1, 0.3])

@@ -406,3 +406,22 @@ def test_a_graph_alone_is_answered_as_it_is_in_company():
     np.testing.assert_allclose(model.predict_proba(["C"]), together[:1])
     labeled = WL(**FAST).fit(planted_motifs(20))
     assert labeled.predict_proba([nx.Graph()]).shape == (1, 2)
+
+
+class _Blind(LDP):
+    """Fails if it is shown a target."""
+
+    def _fit(self, task):
+        assert (task.graphs.targets < 0).all()
+        super()._fit(task)
+
+    def _predict_proba(self, graphs):
+        assert (graphs.targets < 0).all()
+        return super()._predict_proba(graphs)
+
+
+def test_methods_never_see_the_targets_of_graphs():
+    graphs = cycles_and_trees(40)
+    assert (graphs.targets >= 0).all()
+    model = _Blind(trees=5).fit(graphs[:20], validation=graphs[20:30])
+    assert model.predict_proba(graphs).shape == (40, 2)
