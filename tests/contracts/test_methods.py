@@ -63,7 +63,7 @@ def test_no_chain_of_classifiers_is_longer_than_four(name):
 @pytest.mark.parametrize("name", entries())
 def test_every_parameter_is_documented(name):
     documented = "\n".join(cls.__doc__ or "" for cls in method_class(name).__mro__)
-    if re.search(r"See\s+`KGNN` for the parameters", documented):  # an ablation
+    if re.search(r"See\s+`KGNN`\s+for\s+the\s+parameters", documented):  # an ablation
         documented += method_class("kgnn").__doc__
     for parameter in fields_of(method_class(name)):
         assert re.search(rf"^\s+([a-z_A-Z, ]+, )?{parameter}\b", documented, re.M), parameter
