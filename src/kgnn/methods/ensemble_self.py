@@ -20,12 +20,12 @@ from kgnn.estimator.parameters import parameters
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.methods.kgnn import MemoryNetwork, PaperSettings
 from kgnn.methods.memory import MemorySettings
-from kgnn.methods.neural import GNNSettings
+from kgnn.methods.neural import GNNSettings, TrainingSettings
 from kgnn.methods.rounds import RoundsClassifier
 
 
 @parameters
-class EnsembleSelf(PaperSettings, GNNSettings, MemorySettings, RoundsClassifier):
+class EnsembleSelf(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsClassifier):
     """Self-training of one model on the concatenated vectors of the GNN and the memory.
 
     Both parts are trained together at ``learning_rate``, under one classifier. See `KGNN` for the

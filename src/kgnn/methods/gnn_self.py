@@ -6,12 +6,12 @@ from kgnn.engine.rounds import self_train
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import parameters
 from kgnn.methods.kgnn import PaperSettings
-from kgnn.methods.neural import GNNSettings
+from kgnn.methods.neural import GNNSettings, TrainingSettings
 from kgnn.methods.rounds import RoundsClassifier
 
 
 @parameters
-class GNNSelf(PaperSettings, GNNSettings, RoundsClassifier):
+class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
     """Self-training: KGNN's rounds with the GNN alone, which annotates for itself.
 
     See `GNNSettings` and `RoundsClassifier` for the parameters.

@@ -40,7 +40,7 @@ from kgnn.engine.task import Task
 from kgnn.estimator.parameters import Count, NonNegative, fields_of, parameters
 from kgnn.graphs.graph import Floats
 from kgnn.methods.memory import Attention, MemorySettings, Reading
-from kgnn.methods.neural import GNNSettings
+from kgnn.methods.neural import GNNSettings, TrainingSettings
 from kgnn.methods.rounds import RoundsClassifier
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ class PaperSettings:
 
 
 @parameters
-class KGNN(PaperSettings, GNNSettings, MemorySettings, RoundsClassifier):
+class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsClassifier):
     """The kernel-based graph neural network.
 
     A GNN learns graph vectors; a memory network compares a graph with every labeled graph, and

@@ -12,12 +12,12 @@ from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import Floats
 from kgnn.methods.kgnn import MemoryNetwork, PaperSettings, co_train, memory_in
 from kgnn.methods.memory import MemorySettings
-from kgnn.methods.neural import GNNSettings
+from kgnn.methods.neural import GNNSettings, TrainingSettings
 from kgnn.methods.rounds import RoundsClassifier
 
 
 @parameters
-class KGNNSep(PaperSettings, GNNSettings, MemorySettings, RoundsClassifier):
+class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsClassifier):
     """KGNN without the check that both networks agree.
 
     The GNN is trained on the k graphs that the memory is most confident of, with the memory's

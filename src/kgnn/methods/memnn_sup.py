@@ -13,10 +13,11 @@ from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.methods.kgnn import MemoryNetwork, PaperSettings
 from kgnn.methods.memory import MemorySettings
+from kgnn.methods.neural import TrainingSettings
 
 
 @parameters
-class MemNNSup(PaperSettings, MemorySettings, GraphClassifier):
+class MemNNSup(PaperSettings, MemorySettings, TrainingSettings, GraphClassifier):
     """The kernel-based memory network, trained on labeled graphs.
 
     Unlabeled graphs are only used to fit the projection, as in KGNN. See `KGNN` for the

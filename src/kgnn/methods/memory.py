@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -32,8 +32,8 @@ _FEWEST_AND_MOST = 64, 256  # coordinates
 
 
 @parameters
-class MemorySettings(TrainingSettings):
-    """What a memory network is made of; see `TrainingSettings` for how it is trained.
+class MemorySettings:
+    """The parts of a memory; `TrainingSettings` beside them say how it is trained.
 
     Parameters
     ----------
@@ -82,20 +82,21 @@ class MemorySettings(TrainingSettings):
 
         ``module`` is `kgnn.methods.kgnn.MemoryNetwork`, or takes the same arguments.
         """
+        training = cast("TrainingSettings", self)  # which every method with a memory has
 
         def build(n_features: int, sharpness: float) -> nn.Module:
             return module(
                 n_features,
                 task.n_classes,
-                width=self.width,
+                width=training.width,
                 hops=self.hops,
-                dropout=self.dropout,
+                dropout=training.dropout,
                 attention=self.attention,
                 reading=self.reading,
                 labels=labels,
                 sharpness=sharpness if self.learn_sharpness else None,
                 identity=self.dimensions is not None,
-                norm=self.readout_norm,
+                norm=training.readout_norm,
             )
 
         def with_kernel(kernel: Any) -> Memory:
@@ -107,7 +108,7 @@ class MemorySettings(TrainingSettings):
             return Memory(
                 task.graphs,
                 build,
-                self._optimizer_config(learning_rate),
+                training._optimizer_config(learning_rate),
                 kernel=make_kernel(kernel),
                 projection=projection or None,
                 grows=grows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from scipy.special import softmax
@@ -67,8 +67,8 @@ class TrainingSettings:
 
 
 @parameters
-class GNNSettings(TrainingSettings):
-    """The parts of a GNN; see `TrainingSettings` for how it is trained.
+class GNNSettings:
+    """The parts of a GNN; `TrainingSettings` beside them say how it is trained.
 
     Parameters
     ----------
@@ -103,6 +103,7 @@ class GNNSettings(TrainingSettings):
 
     def _gnn(self, task: Task) -> GraphNetwork:
         """Return the network for these graphs, not yet trained."""
+        training = cast("TrainingSettings", self)  # which every method with a GNN has
         is_dense = task.graphs.n_arcs >= _DENSE * task.graphs.n_nodes
         wants_degrees = is_dense or self.encoder in _AVERAGING
         degrees = self.features == "degree" or (self.features == "auto" and wants_degrees)
@@ -115,20 +116,20 @@ class GNNSettings(TrainingSettings):
             return GIN(
                 n_features,
                 task.n_classes,
-                width=self.width,
+                width=training.width,
                 layers=self.layers,
-                dropout=self.dropout,
+                dropout=training.dropout,
                 readout=self.readout,
                 pooling=pooling,
                 encoder=self.encoder,
-                norm=self.readout_norm,
+                norm=training.readout_norm,
             )
 
         return self._network(
             task,
             task.graphs,
             build,
-            self._optimizer_config(self.learning_rate),
+            training._optimizer_config(self.learning_rate),
             node_features=node_features,
             layers=self.layers if self.encoder == "gin" else 0,
         )
@@ -139,7 +140,7 @@ class GNNSettings(TrainingSettings):
 
 
 @parameters
-class NeuralClassifier(GNNSettings, GraphClassifier):
+class NeuralClassifier(GNNSettings, TrainingSettings, GraphClassifier):
     """A GNN, trained once or several times on labeled graphs.
 
     See `GNNSettings` for the other parameters.
