@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from torch import Tensor, nn
 
 _PARTS_OF_SPARSE = ("data", "indices", "indptr")
@@ -242,7 +243,8 @@ class Reader:
             raise ValueError(f"'{tree['class']}' is a module")
         if computed := [key for key in state if _is_computed(cls, key)]:
             raise ValueError(f"'{tree['class']}' computes {computed[0]} itself")
-        if dataclasses.is_dataclass(cls) and not hasattr(cls, "saved_state"):
+        has_all_in_fields = not hasattr(cls, "saved_state") and not issubclass(cls, BaseEstimator)
+        if dataclasses.is_dataclass(cls) and has_all_in_fields:
             names = {each.name for each in dataclasses.fields(cls)}
             if state.keys() != names:
                 raise ValueError(f"'{tree['class']}' has other attributes: {sorted(state)}")

@@ -11,6 +11,7 @@ Shervashidze et al., *Efficient graphlet kernels for large graph comparison*, AI
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -44,6 +45,7 @@ _TABLE = 1 << 24
 _LARGEST_TABLE = 1 << 26
 
 
+@dataclass(eq=False, repr=False)
 class Graphlets(CountedFeatures):
     """Count induced subgraphs of three, four or five nodes, up to isomorphism.
 
@@ -78,30 +80,17 @@ class Graphlets(CountedFeatures):
     (20, 4)
     """
 
-    def __init__(
-        self,
-        sizes: tuple[int, ...] = (3, 4),
-        *,
-        method: str = "auto",
-        samples: int | None = None,
-        epsilon: float = 0.1,
-        delta: float = 0.1,
-        connected_only: bool = False,
-        shares: bool = True,
-        counts: str = "raw",
-        normalize: str | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.sizes = sizes
-        self.method = method
-        self.samples = samples
-        self.epsilon = epsilon
-        self.delta = delta
-        self.connected_only = connected_only
-        self.shares = shares
-        self.counts = counts
-        self.normalize = normalize
-        self.seed = seed
+    sizes: tuple[int, ...] = (3, 4)
+    _: KW_ONLY
+    method: str = "auto"
+    samples: int | None = None
+    epsilon: float = 0.1
+    delta: float = 0.1
+    connected_only: bool = False
+    shares: bool = True
+    counts: str = "raw"
+    normalize: str | None = None
+    seed: int = 0
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.str_]:
         """Name the columns by size and by the pattern of edges, such as ``graphlet4_0b111``."""

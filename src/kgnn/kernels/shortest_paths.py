@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import count, takewhile
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ _DISTANCE = np.uint64(0xE7037ED1A0B428DB)
 _UNLABELED = np.uint64(0x8EBC6AF09C88C6E3)
 
 
+@dataclass(eq=False, repr=False)
 class ShortestPaths(CountedFeatures):
     """Count pairs of nodes by their labels and their distance.
 
@@ -66,20 +67,12 @@ class ShortestPaths(CountedFeatures):
     [('sp1_H_O', 2.0), ('sp2_H_H', 1.0)]
     """
 
-    def __init__(
-        self,
-        *,
-        start: str = "auto",
-        max_distance: int | None = None,
-        min_df: int = 1,
-        counts: str = "raw",
-        normalize: str | None = None,
-    ) -> None:
-        self.start = start
-        self.max_distance = max_distance
-        self.min_df = min_df
-        self.counts = counts
-        self.normalize = normalize
+    _: KW_ONLY
+    start: str = "auto"
+    max_distance: int | None = None
+    min_df: int = 1
+    counts: str = "raw"
+    normalize: str | None = None
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.str_]:
         """Name the columns by distance and labels, such as ``sp3_C_N``."""

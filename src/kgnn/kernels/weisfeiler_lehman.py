@@ -10,6 +10,7 @@ Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 12, 2011.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any
 
@@ -35,6 +36,7 @@ from kgnn.kernels.counted import CountedFeatures, Counts, count_colors
 FIXED_POINT = 1 << 16
 
 
+@dataclass(eq=False, repr=False)
 class WeisfeilerLehman(CountedFeatures):
     """Count Weisfeiler-Lehman colors.
 
@@ -73,28 +75,16 @@ class WeisfeilerLehman(CountedFeatures):
     (2, 3)
     """
 
-    def __init__(
-        self,
-        iterations: int = 3,
-        *,
-        start: str = "auto",
-        unlabeled: str = "degree",
-        edge_labels: bool = False,
-        coarse: tuple[float, ...] = (),
-        min_df: int = 1,
-        counts: str = "raw",
-        normalize: str | None = None,
-        unseen: str = "drop",
-    ) -> None:
-        self.iterations = iterations
-        self.start = start
-        self.unlabeled = unlabeled
-        self.edge_labels = edge_labels
-        self.coarse = coarse
-        self.min_df = min_df
-        self.counts = counts
-        self.normalize = normalize
-        self.unseen = unseen
+    iterations: int = 3
+    _: KW_ONLY
+    start: str = "auto"
+    unlabeled: str = "degree"
+    edge_labels: bool = False
+    coarse: tuple[float, ...] = ()
+    min_df: int = 1
+    counts: str = "raw"
+    normalize: str | None = None
+    unseen: str = "drop"
 
     def occurrences(self, feature: int, graphs: GraphDataset) -> Ints:
         """Return the nodes, numbered over all graphs, whose color is a given column."""

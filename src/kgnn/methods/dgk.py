@@ -6,6 +6,7 @@ substructures that occur in similar contexts match, even if they are not equal.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import Any, Literal
 
@@ -15,8 +16,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from kgnn.errors import MissingExtraError, ParameterError
-from kgnn.estimator.parameters import Count, CountOrZero, parameters
+from kgnn.errors import MissingExtraError
+from kgnn.estimator.parameters import Count, CountOrZero, check, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.base import Featurizer
@@ -29,8 +30,6 @@ from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.methods.featurized import EmbeddedClassifier, Width
 from kgnn.seeds import derive, for_sklearn, generator
 
-EMBEDDINGS = ("ppmi", "word2vec", None)
-BASES = ("wl", "sp", "graphlet")
 # Moves of the window over a graph, from which contexts of graphlets are counted.
 _MOVES = 200
 _GRAPHS_AT_ONCE = 256
@@ -99,6 +98,7 @@ class DGK(EmbeddedClassifier):
         ]
 
 
+@dataclass(eq=False, repr=False)
 class DeepKernel(TransformerMixin, BaseEstimator):
     """Features whose inner products are ``Φ M Φᵀ``, with learned similarities M of substructures.
 
@@ -124,30 +124,19 @@ class DeepKernel(TransformerMixin, BaseEstimator):
     20
     """
 
-    def __init__(
-        self,
-        base: str = "wl",
-        *,
-        iterations: int = 2,
-        embedding: str | None = "ppmi",
-        dimensions: int = 32,
-        min_df: int = 2,
-        counts: str = "raw",
-        normalize: str | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.base = base
-        self.iterations = iterations
-        self.embedding = embedding
-        self.dimensions = dimensions
-        self.min_df = min_df
-        self.counts = counts
-        self.normalize = normalize
-        self.seed = seed
+    base: Literal["wl", "sp", "graphlet"] = "wl"
+    _: KW_ONLY
+    iterations: int = 2
+    embedding: Literal["ppmi", "word2vec", None] = "ppmi"
+    dimensions: int = 32
+    min_df: int = 2
+    counts: str = "raw"
+    normalize: Literal["graph", None] = None
+    seed: int = 0
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> DeepKernel:
         """Learn vectors of substructures from graphs; labels are not used."""
-        self._validate()
+        check(self)
         graphs = as_dataset(graphs)
         self.base_ = self._base().fit(graphs)
         present = self.base_.transform(graphs)
@@ -183,18 +172,6 @@ class DeepKernel(TransformerMixin, BaseEstimator):
             return ShortestPaths(counts=self.counts)
         # Shares of graphlets as they are: logarithms of shares would be of no use.
         return Graphlets(seed=self.seed)
-
-    def _validate(self) -> None:
-        for parameter, value, allowed in (
-            ("base", self.base, BASES),
-            ("embedding", self.embedding, EMBEDDINGS),
-            ("normalize", self.normalize, (None, "graph")),
-        ):
-            if value not in allowed:
-                raise ParameterError(
-                    f"The '{parameter}' parameter of DeepKernel must be one of {allowed}, "
-                    f"got {value!r}."
-                )
 
 
 def _unit_rows(vectors: Floats) -> Floats:

@@ -5,6 +5,7 @@ A graph is a document whose words are its Weisfeiler-Lehman colors.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import Any, Literal
 
@@ -16,8 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from kgnn.errors import ParameterError
-from kgnn.estimator.parameters import Count, CountOrZero, parameters
+from kgnn.estimator.parameters import Count, CountOrZero, check, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.base import Featurizer
@@ -83,6 +83,7 @@ class Graph2Vec(EmbeddedClassifier):
         ]
 
 
+@dataclass(eq=False, repr=False)
 class GraphVectors(TransformerMixin, BaseEstimator):
     """Vectors that predict which colors a graph has.
 
@@ -100,24 +101,14 @@ class GraphVectors(TransformerMixin, BaseEstimator):
     (10, 4)
     """
 
-    def __init__(
-        self,
-        iterations: int = 2,
-        *,
-        dimensions: int = 128,
-        embedding: str = "doc2vec",
-        epochs: int = 20,
-        negatives: int = 5,
-        min_df: int = 2,
-        seed: int = 0,
-    ) -> None:
-        self.iterations = iterations
-        self.dimensions = dimensions
-        self.embedding = embedding
-        self.epochs = epochs
-        self.negatives = negatives
-        self.min_df = min_df
-        self.seed = seed
+    iterations: int = 2
+    _: KW_ONLY
+    dimensions: int = 128
+    embedding: Literal["doc2vec", "ppmi"] = "doc2vec"
+    epochs: int = 20
+    negatives: int = 5
+    min_df: int = 2
+    seed: int = 0
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> GraphVectors:
         """Learn vectors of colors from graphs; labels are not used."""
@@ -126,11 +117,7 @@ class GraphVectors(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, graphs: GraphDataset, y: Any = None) -> Floats:
         """Learn from graphs and return their vectors."""
-        if self.embedding not in ("doc2vec", "ppmi"):
-            raise ParameterError(
-                "The 'embedding' parameter of Graph2Vec must be 'doc2vec' or 'ppmi', "
-                f"got {self.embedding!r}."
-            )
+        check(self)
         self.colors_ = WeisfeilerLehman(self.iterations, min_df=self.min_df)
         counts = self.colors_.fit_transform(as_dataset(graphs))
         if self.embedding == "doc2vec":

@@ -6,6 +6,7 @@ A graph is a document whose sentences are the degrees that random walks pass.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Sub2Vec(EmbeddedClassifier):
         ]
 
 
+@dataclass(eq=False, repr=False)
 class WalkVectors(TransformerMixin, BaseEstimator):
     """Vectors that predict the degrees along random walks (the method's structural property).
 
@@ -94,24 +96,14 @@ class WalkVectors(TransformerMixin, BaseEstimator):
     (10, 4)
     """
 
-    def __init__(
-        self,
-        *,
-        walks: int = 20,
-        length: int = 100,
-        dimensions: int = 64,
-        window: int = 2,
-        epochs: int = 5,
-        negatives: int = 5,
-        seed: int = 0,
-    ) -> None:
-        self.walks = walks
-        self.length = length
-        self.dimensions = dimensions
-        self.window = window
-        self.epochs = epochs
-        self.negatives = negatives
-        self.seed = seed
+    _: KW_ONLY
+    walks: int = 20
+    length: int = 100
+    dimensions: int = 64
+    window: int = 2
+    epochs: int = 5
+    negatives: int = 5
+    seed: int = 0
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> WalkVectors:
         """Learn vectors of words from graphs; labels are not used."""
