@@ -40,7 +40,7 @@ from kgnn.engine.task import Task
 from kgnn.engine.views import mask_nodes, view_batch
 from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.methods.pretrained import PretrainedClassifier, pretraining_config, saved_encoder
+from kgnn.methods.pretrained import PretrainedClassifier
 from kgnn.seeds import derive, generator, seeded_torch
 
 _REFRESH = 4  # epochs after which graphs are assigned to clusters anew
@@ -142,11 +142,11 @@ class ASGN(PretrainedClassifier):
                 self._keep_the_better(before)
 
     def _start(self, task: Task, network: GraphNetwork) -> dict[str, Tensor]:
-        saved = saved_encoder(self, task, network)
+        saved = self._saved_encoder(task, network)
         return {} if saved is None else saved.weights
 
     def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
-        teacher = self._teacher(task, network, pretraining_config(self))
+        teacher = self._teacher(task, network, self._pretraining_config())
         history = teacher.fit(self._examples(task, task.labeled[:0]), "pre-training")
         return Pretrained(teacher.encoder, {"loss": history.loss, **history.parts})
 

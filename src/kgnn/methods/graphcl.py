@@ -11,7 +11,7 @@ from kgnn.engine.network import GraphNetwork
 from kgnn.engine.pretraining import Contrast, PairLaw, Pretrained, pretrain_by_contrast
 from kgnn.engine.task import Task
 from kgnn.estimator.parameters import Bounds, Share, parameters
-from kgnn.methods.pretrained import PretrainedClassifier, pretraining_config
+from kgnn.methods.pretrained import PretrainedClassifier
 
 Augmentation = Literal["node_drop", "subgraph", "edge_pert", "attr_mask", "identity"]
 
@@ -54,5 +54,5 @@ class GraphCL(PretrainedClassifier):
     def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
         law = PairLaw((len(self.augmentations), len(self.augmentations)))
         contrast = Contrast(self.augmentations, law, self.share, self.temperature)
-        config = pretraining_config(self)
+        config = self._pretraining_config()
         return pretrain_by_contrast(network, task.graphs, contrast, config, task.seed)

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
@@ -32,28 +31,21 @@ from kgnn.engine.gin import GIN, Encoder, make_layer
 from kgnn.engine.network import GraphNetwork, OptimizerConfig
 from kgnn.engine.pretraining import Pretrained, pretrain_layers
 from kgnn.engine.task import Task
-from kgnn.estimator.classifier import Graphs
-from kgnn.estimator.parameters import Bounds, Count, NonNegative, parameters
+from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import GraphDataset, Ints
-from kgnn.methods.pretrained import (
-    SavedEncoder,
-    plain_gin,
-    pretrain_alone,
-    pretraining_config,
-    saved_encoder,
-)
+from kgnn.methods.pretrained import Pretraining
 from kgnn.methods.semi_supervised import SemiSupervisedClassifier, Step, Term
 from kgnn.seeds import generator, seeded_torch
 
 
 @parameters
-class InfoGraph(SemiSupervisedClassifier):
+class InfoGraph(SemiSupervisedClassifier, Pretraining):
     """InfoGraph*: classes are taught to one encoder, what graphs have in common to another.
 
     The second encoder ψ learns, without labels, graph vectors that tell the nodes of a graph from
     others; the graph vectors of the GIN φ, which predicts, are tied to those of ψ. Pre-training is
     ψ's task alone, and only done if asked for; both encoders start from a ``pretrained`` one. See
-    `SemiSupervisedClassifier` for the other parameters.
+    `SemiSupervisedClassifier` and `Pretraining` for the other parameters.
 
     Parameters
     ----------
@@ -62,8 +54,6 @@ class InfoGraph(SemiSupervisedClassifier):
         unlabeled graphs are left out, as with a ``weight`` of 0.
     separate_encoder : bool
         Without it there is no ψ and no tie: φ is taught both, ψ's task with ``weight``.
-    pretrain_epochs, pretrain_batch_size, pretrain_learning_rate, pretrained
-        See `kgnn.methods.pretrained.PretrainedClassifier`.
 
     References
     ----------
@@ -80,24 +70,9 @@ class InfoGraph(SemiSupervisedClassifier):
     (20, 2)
     """
 
-    pretrain_epochs: Count = 20
-    pretrain_batch_size: Annotated[int, Bounds(2)] = 128
-    pretrain_learning_rate: NonNegative = 0.01
-    pretrained: str | None = None
     weight: NonNegative | tuple[NonNegative, ...] = (0.1, 1.0, 0.01)
     tie: NonNegative = 0.1
     separate_encoder: bool = True
-
-    def pretrain(self, X: Graphs, y: ArrayLike | None = None) -> SavedEncoder:
-        """Pre-train alone, on all graphs, and return an encoder that can be saved.
-
-        Parameters
-        ----------
-        X : GraphDataset or list of graphs
-        y : ignored
-            Labels play no part in it.
-        """
-        return pretrain_alone(self, X)
 
     def _term(self, task: Task) -> Term:
         return _MutualInformation(self.tie, self.separate_encoder)
@@ -108,7 +83,7 @@ class InfoGraph(SemiSupervisedClassifier):
     def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
         # Paper silent: one encoder learns ψ's task, and φ starts from it as well.
         with seeded_torch(task.seed, "pre-training"):
-            gin = plain_gin(self, network)
+            gin = self._plain_gin(network)
             module = self._infomax(gin, network.node_features.width, separate=False)
 
         def loss(rows: Ints) -> Tensor:
@@ -116,11 +91,11 @@ class InfoGraph(SemiSupervisedClassifier):
             return module.infomax(module.patches(batch_of(some, network.node_features(some))))
 
         rng = generator(task.seed, "pre-training")
-        return pretrain_layers(module, loss, network, pretraining_config(self), rng)
+        return pretrain_layers(module, loss, network, self._pretraining_config(), rng)
 
     def _gnn(self, task: Task) -> GraphNetwork:
         network = super()._gnn(task)
-        saved = saved_encoder(self, task, network)
+        saved = self._saved_encoder(task, network)
         if saved is not None:
             both = any(self._weights())
             weights = saved.weights

@@ -15,7 +15,7 @@ from kgnn.engine.task import Task
 from kgnn.engine.views import AUGMENTATIONS
 from kgnn.estimator.parameters import Bounds, NonNegative, Share, parameters
 from kgnn.graphs.graph import Floats
-from kgnn.methods.pretrained import PretrainedClassifier, pretraining_config
+from kgnn.methods.pretrained import PretrainedClassifier
 
 
 @parameters
@@ -69,7 +69,7 @@ class JOAO(PretrainedClassifier):
         n = len(AUGMENTATIONS)
         law = AugmentationLaw((n, n), step=self.beta, penalty=self.gamma)
         contrast = Contrast(tuple(AUGMENTATIONS), law, self.share, self.temperature)
-        config = pretraining_config(self)
+        config = self._pretraining_config()
         return pretrain_by_contrast(network, task.graphs, contrast, config, task.seed)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Protocol, cast, get_args
+from typing import Annotated, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,17 +28,15 @@ from kgnn.estimator.saving import (
     write_file,
 )
 from kgnn.graphs.interop import as_dataset
-from kgnn.methods.neural import NeuralClassifier
+from kgnn.methods.neural import GNNSettings, NeuralClassifier
 from kgnn.seeds import seeded_torch
 
 
 @parameters
-class PretrainedClassifier(NeuralClassifier):
-    """A GIN whose layers learn from all training graphs in `fit`, before labels come in.
+class Pretraining(GNNSettings):
+    """A GIN whose layers can be pre-trained without labels; a subclass writes `_pretrain`.
 
-    A subclass writes `_pretrain`. With ``pretrained`` a saved encoder takes its place; an encoder
-    of any method will do for any other. Fine-tuning is that of `NeuralClassifier`: a new classifier
-    on top, and all weights move. See `NeuralClassifier` for the other parameters.
+    See `GNNSettings` for the other parameters.
 
     Parameters
     ----------
@@ -50,18 +48,10 @@ class PretrainedClassifier(NeuralClassifier):
         Of Adam while pre-training.
     pretrained : str or None
         Folder of an encoder that was pre-trained before, by ``kgnn pretrain`` or by `pretrain`, to
-        start from. If graphs to be predicted were among those that it has seen, accuracy on them
-        is that of a transductive setting.
-
-    Attributes
-    ----------
-    encoder_ : dict of str to Tensor
-        The weights that fine-tuning has started from.
-    pretraining_ : dict of str to list of float
-        What happened in pre-training, epoch by epoch.
+        start from; an encoder of any method will do for any other. If graphs to be predicted were
+        among those that it has seen, accuracy on them is that of a transductive setting.
     """
 
-    committee: Count = 3
     pretrain_epochs: Count = 20
     # Paper silent: as GraphCL; the more graphs in a batch, the more there is to tell apart.
     pretrain_batch_size: Annotated[int, Bounds(2)] = 128
@@ -78,7 +68,21 @@ class PretrainedClassifier(NeuralClassifier):
         y : ignored
             Labels play no part in it.
         """
-        return pretrain_alone(self, X)
+        assert isinstance(self, NeuralClassifier)
+        check(self)
+        if self.pretrained is not None:
+            raise ParameterError(
+                f"The 'pretrained' parameter of {type(self).__name__} must be None where an "
+                f"encoder is to be made, got {self.pretrained!r}."
+            )
+        graphs = as_dataset(X)
+        require_several(graphs)
+        targets = np.full(len(graphs), UNLABELED)
+        task = Task(graphs.with_targets(targets), targets, 1, None, self.random_state)
+        network = GNNSettings._gnn(self, task)
+        weights, history = self._pretrain(task, network)
+        method = type(self).__name__
+        return SavedEncoder(self._plan(network), weights, method, graphs.name, history["loss"])
 
     def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained:
         """Learn the layers of a GIN from ``task.graphs``, without labels.
@@ -87,6 +91,51 @@ class PretrainedClassifier(NeuralClassifier):
         `fit` trains, and ``network.pool`` has the graphs, prepared.
         """
         raise NotImplementedError
+
+    def _saved_encoder(self, task: Task, network: GraphNetwork) -> Pretrained | None:
+        """Open the encoder to start from, if there is one, and check that it fits."""
+        if self.pretrained is None:
+            return None
+        saved = SavedEncoder.open(self.pretrained)
+        with seeded_torch(task.seed, "shapes"):
+            saved.require(self._plan(network), self._plain_gin(network))
+        return Pretrained(saved.weights, {"loss": saved.loss})
+
+    def _pretraining_config(self) -> OptimizerConfig:
+        # Paper silent: no weight decay and the last weights, as in the original codes.
+        return OptimizerConfig(
+            self.pretrain_epochs,
+            self.pretrain_batch_size,
+            self.pretrain_learning_rate,
+            weight_decay=0.0,
+            averaging=0.0,
+        )
+
+    def _plain_gin(self, network: GraphNetwork) -> GIN:
+        """Return a GIN with random weights whose layers are those of the network."""
+        n_features = network.node_features.width
+        return GIN(n_features, 1, width=self.width, layers=self.layers, encoder=self.encoder)
+
+    def _plan(self, network: GraphNetwork) -> EncoderPlan:
+        return EncoderPlan(self.encoder, self.width, self.layers, network.node_features)
+
+
+@parameters
+class PretrainedClassifier(Pretraining, NeuralClassifier):
+    """A GIN whose layers learn from all training graphs in `fit`, before labels come in.
+
+    With ``pretrained`` a saved encoder takes its place. Fine-tuning is that of `NeuralClassifier`:
+    a new classifier on top, and all weights move. See `Pretraining` for the other parameters.
+
+    Attributes
+    ----------
+    encoder_ : dict of str to Tensor
+        The weights that fine-tuning has started from.
+    pretraining_ : dict of str to list of float
+        What happened in pre-training, epoch by epoch.
+    """
+
+    committee: Count = 3
 
     def _gnn(self, task: Task) -> GraphNetwork:
         # If this fit is stopped while pre-training, an earlier one must not pass for it.
@@ -97,79 +146,9 @@ class PretrainedClassifier(NeuralClassifier):
 
     def _start(self, task: Task, network: GraphNetwork) -> dict[str, Tensor]:
         """Return the weights to fine-tune: those of the saved encoder, or pre-trained here."""
-        made = saved_encoder(self, task, network) or self._pretrain(task, network)
+        made = self._saved_encoder(task, network) or self._pretrain(task, network)
         self.encoder_, self.pretraining_ = made
         return self.encoder_
-
-
-class Pretrains(Protocol):
-    """A method that can pre-train: parameters as in `PretrainedClassifier`."""
-
-    width: int
-    layers: int
-    encoder: Encoder
-    random_state: int
-    pretrain_epochs: int
-    pretrain_batch_size: int
-    pretrain_learning_rate: float
-    pretrained: str | None
-
-    def _pretrain(self, task: Task, network: GraphNetwork) -> Pretrained: ...
-
-
-def pretrain_alone(method: Pretrains, X: Graphs) -> SavedEncoder:
-    """Pre-train on all graphs and return an encoder that can be saved."""
-    check(method)
-    if method.pretrained is not None:
-        raise ParameterError(
-            f"The 'pretrained' parameter of {type(method).__name__} must be None where an "
-            f"encoder is to be made, got {method.pretrained!r}."
-        )
-    graphs = as_dataset(X)
-    require_several(graphs)
-    targets = np.full(len(graphs), UNLABELED)
-    task = Task(graphs.with_targets(targets), targets, 1, None, method.random_state)
-    network = NeuralClassifier._gnn(cast(NeuralClassifier, method), task)
-    weights, history = method._pretrain(task, network)
-    return SavedEncoder(
-        _plan(method, network),
-        weights,
-        method=type(method).__name__,
-        dataset=graphs.name,
-        loss=history["loss"],
-    )
-
-
-def saved_encoder(method: Pretrains, task: Task, network: GraphNetwork) -> Pretrained | None:
-    """Open the encoder that a method is to start from, if it has one, and check that it fits."""
-    if method.pretrained is None:
-        return None
-    saved = SavedEncoder.open(method.pretrained)
-    with seeded_torch(task.seed, "shapes"):
-        saved.require(_plan(method, network), plain_gin(method, network))
-    return Pretrained(saved.weights, {"loss": saved.loss})
-
-
-def pretraining_config(method: Pretrains) -> OptimizerConfig:
-    """Return how the weights of the encoder are found."""
-    # Paper silent: no weight decay and the last weights, as in the original codes.
-    return OptimizerConfig(
-        method.pretrain_epochs,
-        method.pretrain_batch_size,
-        method.pretrain_learning_rate,
-        weight_decay=0.0,
-        averaging=0.0,
-    )
-
-
-def plain_gin(method: Pretrains, network: GraphNetwork) -> GIN:
-    """Return a GIN with random weights whose layers are those of the network."""
-    n_features = network.node_features.width
-    return GIN(n_features, 1, width=method.width, layers=method.layers, encoder=method.encoder)
-
-
-def _plan(method: Pretrains, network: GraphNetwork) -> EncoderPlan:
-    return EncoderPlan(method.encoder, method.width, method.layers, network.node_features)
 
 
 # -- encoders in files ----------------------------------------------------------------------------
