@@ -26,31 +26,15 @@ StreamReader = Callable[..., Iterator[GraphDataset]]
 
 
 class Format(NamedTuple):
-    """A file format: how it is recognized and read.
-
-    Attributes
-    ----------
-    name : str
-    read : callable
-        ``read(path, **options)`` returns a `GraphDataset`.
-    suffixes : tuple of str
-        Endings of its files; the reader unpacks ``.gz``, if it can.
-    is_in : callable, optional
-        Tells whether a folder is of this format.
-    stream : callable, optional
-        ``stream(path, on_error=…, **options)`` yields datasets of bounded size.
-    options : tuple of str
-        Options of ``read`` and ``stream`` that are texts, for ``--read`` on the command line.
-    may_name_nodes : bool
-        Whether node labels may be mere names; ``stream`` then takes ``has_node_labels``.
-    """
+    """A file format: how it is recognized and read."""
 
     name: str
-    read: Reader
-    suffixes: tuple[str, ...] = ()
-    is_in: Callable[[Path], bool] | None = None
-    stream: StreamReader | None = None
-    options: tuple[str, ...] = ()
+    read: Reader  # called with a path and options
+    suffixes: tuple[str, ...] = ()  # of its files; the reader unpacks ``.gz``, if it can
+    is_in: Callable[[Path], bool] | None = None  # tells whether a folder is of this format
+    stream: StreamReader | None = None  # called with a path, on_error and options
+    options: tuple[str, ...] = ()  # that are texts, for ``--read`` on the command line
+    # Whether node labels may be mere names; ``stream`` then takes ``has_node_labels``.
     may_name_nodes: bool = False
 
 

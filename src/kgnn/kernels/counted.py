@@ -35,18 +35,10 @@ _COLUMN = np.int64((1 << 32) - 1)
 
 
 class Counts(NamedTuple):
-    """How often each graph has each color.
+    """How often each graph has each color."""
 
-    Attributes
-    ----------
-    colors : list of (n_colors,) uint64
-        Of each level, sorted.
-    matrix : (n_graphs, n_colors of all levels) CSR of float64
-        Columns are the colors of the first level, of the second, and so on.
-    """
-
-    colors: list[Colors]
-    matrix: sparse.csr_array
+    colors: list[Colors]  # of each level, sorted
+    matrix: sparse.csr_array  # columns are the colors of the first level, of the second, and so on
 
 
 class CountedFeatures(TransformerMixin, BaseEstimator):

@@ -35,26 +35,13 @@ _FEW_ROWS = 8
 
 
 class Level(NamedTuple):
-    """Which nodes are at one distance from some sources.
-
-    Attributes
-    ----------
-    distance : int
-    sources : (n,) int64
-        Source nodes, as numbered in the dataset.
-    weights : (n,) int64
-        How many nodes each source stands for, itself included.
-    sizes : (n,) int64
-        How many nodes are at this distance from each source.
-    reached : (n, n_words) uint64
-        These nodes as sets: bit i of a row is the i-th node of the source's graph.
-    """
+    """Which nodes are at one distance from some sources."""
 
     distance: int
-    sources: Ints
-    weights: Ints
-    sizes: Ints
-    reached: Sets
+    sources: Ints  # as numbered in the dataset
+    weights: Ints  # how many nodes each source stands for, itself included
+    sizes: Ints  # how many nodes are at this distance from each source
+    reached: Sets  # these nodes: bit i of a row is the i-th node of the source's graph
 
 
 def pieces(graphs: GraphDataset) -> Iterator[tuple[Ints, GraphDataset]]:

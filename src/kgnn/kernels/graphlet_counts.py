@@ -149,12 +149,8 @@ def work_of_four(graphs: GraphDataset) -> Floats:
 class _Ranked:
     """Graphs whose nodes are numbered by degree within each graph, without self loops.
 
-    Attributes
-    ----------
-    upper, lower : arrays of int
-        Ends of each edge, ``lower < upper``, sorted.
-    n_beyond : array of int
-        For each edge, how many neighbors of its lower end rank below its upper end.
+    ``upper`` and ``lower`` are the ends of each edge, sorted; ``n_beyond`` says for each edge how
+    many neighbors of its lower end rank below its upper end.
     """
 
     def __init__(self, graphs: GraphDataset) -> None:

@@ -32,19 +32,9 @@ _RATES = 0.025, 0.0001  # from, to
 class ParagraphVectors:
     """Vectors that predict the words of documents.
 
-    Parameters
-    ----------
-    dimensions : int
-    window : int or None
-        PV-DM: a word is predicted from its document and so many words on each side. None for
-        PV-DBOW: from its document alone.
-    negatives : int
-        Words of noise for each word.
-    epochs : int
-        Passes over all documents, and over a new document.
-    min_count : int
-        Leave out words that occur less often.
-    seed : int
+    With a ``window`` a word is predicted from its document and so many words on each side (PV-DM),
+    without from its document alone (PV-DBOW). There are ``negatives`` words of noise for each word,
+    and words that occur less than ``min_count`` times are left out.
     """
 
     def __init__(

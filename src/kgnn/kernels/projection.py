@@ -19,23 +19,8 @@ class Projection:
 
     Coordinates are centered and scaled by one factor, to a mean squared length of ``length``.
 
-    Parameters
-    ----------
-    dimensions : int
-        At most so many coordinates; fewer for few graphs.
-    length : float
-    seed : int
-        Of the randomized decomposition.
-
-    Attributes
-    ----------
-    basis : (n_features, n_coordinates) float32
-    center : (n_coordinates,) float32
-    factor : float
-
-    References
-    ----------
-    Halko et al., *Finding structure with randomness*, SIAM Review 53, 2011.
+    There are at most ``dimensions`` of them, fewer for few graphs. The decomposition is randomized
+    (Halko et al., *Finding structure with randomness*, SIAM Review 53, 2011).
     """
 
     def __init__(self, dimensions: int, *, length: float = 1.0, seed: int = 0) -> None:

@@ -150,13 +150,8 @@ def coarse_colors(graphs: GraphDataset, width: float) -> Iterator[Colors]:
                                   2: … and mean degree of the neighbors and of their neighbors
 
     Logarithms are fixed-point integers, so sums and means are exact: like the exact colors, these
-    are the same in every dataset, process and machine, however the nodes are numbered.
-
-    Parameters
-    ----------
-    graphs : GraphDataset
-    width : float
-        How much the binary logarithms of two degrees may differ within one color.
+    are the same in every dataset, process and machine, however the nodes are numbered. ``width`` is
+    how much the binary logarithms of two degrees may differ within one color.
 
     Examples
     --------
@@ -217,16 +212,7 @@ def subtree(
 
     Two nodes have the same color at a depth exactly if they have the same text. Neighbors are
     sorted, equal ones counted; the node that one came from is among them, as in the definition of
-    the colors.
-
-    Parameters
-    ----------
-    graphs : GraphDataset
-    node : int
-        Numbered over all graphs.
-    depth : int
-    start : {"labels", "degree", "constant"}
-    edge_labels : bool
+    the colors. Nodes are numbered over all graphs.
 
     Examples
     --------

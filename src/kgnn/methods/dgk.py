@@ -108,14 +108,6 @@ class DeepKernel(TransformerMixin, BaseEstimator):
     Parameters are those of `DGK`, with one value each, and ``min_df``: substructures that occur in
     fewer graphs have no vector. An ``embedding`` of None gives the base kernel.
 
-    Attributes
-    ----------
-    base_ : CountedFeatures
-        Counts substructures.
-    vectors_ : (n_with_vector, dimensions) array
-    with_vector_ : (n_features,) array of bool
-        Which columns of the base have a vector.
-
     Examples
     --------
     >>> from kgnn.graphs.datasets.toy import planted_motifs

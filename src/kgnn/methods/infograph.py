@@ -179,15 +179,7 @@ class Discriminator(nn.Module):
 class InfoMax(nn.Module):
     """A GIN φ that predicts, and a second encoder ψ that learns from all graphs without labels.
 
-    Parameters
-    ----------
-    phi : GIN
-    n_features : int
-        Length of a node's vector.
-    width, layers, encoder
-        Of ψ; see `GIN`.
-    separate : bool
-        Without it there is no ψ: φ makes the patches itself, and there is nothing to tie.
+    If it is not ``separate``, there is no ψ: φ makes the patches itself, with nothing to tie.
     """
 
     def __init__(

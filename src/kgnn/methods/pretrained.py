@@ -166,24 +166,13 @@ class EncoderPlan:
 
 @dataclass(frozen=True, eq=False)
 class SavedEncoder:
-    """A pre-trained encoder with all that is needed to use it elsewhere.
-
-    Attributes
-    ----------
-    plan : EncoderPlan
-    weights : dict of str to Tensor
-        Of the layers of a `kgnn.engine.gin.GIN`, by name.
-    method, dataset : str
-        What it was pre-trained by, and on.
-    loss : list of float
-        Of pre-training, by epoch.
-    """
+    """A pre-trained encoder with all that is needed to use it elsewhere."""
 
     plan: EncoderPlan
-    weights: dict[str, Tensor]
-    method: str
-    dataset: str
-    loss: list[float] = field(default_factory=list)
+    weights: dict[str, Tensor]  # of the layers of a `kgnn.engine.gin.GIN`, by name
+    method: str  # that it was pre-trained by
+    dataset: str  # that it was pre-trained on
+    loss: list[float] = field(default_factory=list)  # of pre-training, by epoch
 
     def require(self, wanted: EncoderPlan, module: nn.Module) -> None:
         """Refuse to replace the weights of a module that was made for another plan."""

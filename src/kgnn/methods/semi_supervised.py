@@ -163,20 +163,8 @@ class Term:
 class SemiSupervisedNetwork(GraphNetwork):
     """A graph neural network with a term of unlabeled graphs in its loss.
 
-    Parameters
-    ----------
-    graphs : GraphDataset
-        Labeled and unlabeled.
-    unlabeled : array of int
-        Rows without a label.
-    term : Term
-    weight : float
-        Of the term, once it is fully in force; with 0 unlabeled graphs are left out of the steps.
-        May be changed before each `fit`.
-    ramp_up : float
-        Share of all steps over which the weight grows.
-    **options
-        See `GraphNetwork`.
+    ``unlabeled`` are rows of ``graphs``. The ``weight`` of the term may be changed before each
+    `fit`; with 0 unlabeled graphs are left out of the steps.
     """
 
     def __init__(

@@ -140,30 +140,13 @@ def adversarial_direction(
 ) -> Tensor:
     """Return the direction in which predictions change most, of length 1 in each graph.
 
-    Parameters
-    ----------
-    logits_of : callable
-        What is added to the nodes' vectors, shaped as ``like``, to logits, ``(n_graphs,
-        n_classes)``. It must be deterministic: switch dropout off. See `kgnn.engine.frozen`.
-    like : (n_rows, d)
-        Only shape and type are read.
-    graph_of_row : (n_rows,) int64
-    xi : float
-        Step at which the gradient is taken. Below 0.01 nothing but rounding is left of it in
-        single precision.
-    power_iterations : int
-        0 gives a random direction.
-    counts : (n_rows,), optional
-        Number of nodes that a row stands for, where it is not one.
-    clean_logits : (n_graphs, n_classes), optional
-        ``logits_of`` zeros, where they are known already.
-    generator : torch.Generator, optional
+    ``logits_of`` maps what is added to the nodes' vectors to logits, and must be deterministic:
+    switch dropout off (`kgnn.engine.frozen`). Of ``like`` only shape and type are read; ``counts``
+    are the numbers of nodes that rows stand for; ``clean_logits`` are ``logits_of`` zeros. With
+    ``xi`` below 0.01 only rounding is left of the gradient in single precision.
 
-    Returns
-    -------
-    (n_rows, d) Tensor
-        Without gradient. A graph whose prediction does not move keeps its random direction. No
-        gradient is left in any parameter.
+    The result has no gradient, and none is left in any parameter. A graph whose prediction does not
+    move keeps its random direction, and so do all with 0 ``power_iterations``.
     """
     if clean_logits is None:
         clean_logits = _clean(logits_of, like)
