@@ -28,15 +28,15 @@ from kgnn.estimator.saving import (
     write_file,
 )
 from kgnn.graphs.interop import as_dataset
-from kgnn.methods.neural import GNNSettings, NeuralClassifier
+from kgnn.methods.neural import GNNSettings, NeuralClassifier, TrainingSettings
 from kgnn.seeds import seeded_torch
 
 
 @parameters
-class Pretraining(GNNSettings):
+class Pretraining(GNNSettings, TrainingSettings):
     """A GIN whose layers can be pre-trained without labels; a subclass writes `_pretrain`.
 
-    See `GNNSettings` for the other parameters.
+    See `GNNSettings` and `TrainingSettings` for the other parameters.
 
     Parameters
     ----------
