@@ -127,6 +127,27 @@ def test_before_the_first_e_step_the_gnn_may_select_alone():
     assert p.taught[1].annotated.tolist() == [3]
 
 
+def test_what_the_gnn_selects_alone_is_ranked_as_the_rule_says():
+    beliefs = [[[0.50, 0.49, 0.01], [0.48, 0.26, 0.26], [0.4, 0.3, 0.3], [0.4, 0.3, 0.3]]]
+    for rank_by, first in (("probability", 2), ("margin", 3)):
+        p, q = Scripted("gnn", beliefs), Scripted("memory", beliefs)
+        three = replace(task(), n_classes=3)
+
+        def select(p, q, k, rank_by=rank_by):
+            return (agree(p, q, k, None, 1, rank_by),) * 2
+
+        co_train(p, q, three, replace(PLAN, rounds=1), select, start_memory=False)
+        assert q.taught[0].annotated.tolist() == [first]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"rounds": 0}, {"growth": 0.0}, {"rounds": 1, "average_rounds": False}]
+)
+def test_without_an_e_step_the_memory_learns_the_labeled_graphs(settings):
+    model = fitted(KGNN, start_memory=False, **settings)
+    assert np.isfinite(model.predict_proba(TEST)).all()
+
+
 def test_soft_targets_are_the_other_networks_probabilities():
     p = Scripted("gnn", [two(0.9, 0.6, 0.6, 0.6)])
     q = Scripted("memory", [two(0.7, 0.6, 0.6, 0.6)])

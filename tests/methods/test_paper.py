@@ -63,7 +63,7 @@ def literal(model, graphs, labels):
     drawn = [dense(graph) for graph in graphs]
     features = weisfeiler_lehman_counts(graphs)
     order = column_order(networks["memory"], features)
-    examples = Examples(labeled.numpy(), one_hot(labels, 2))
+    examples = Examples(labeled.numpy(), one_hot(labels, labels.max() + 1))
 
     def seed_of(number):
         return derive(model.random_state, number) if number else model.random_state
@@ -125,10 +125,14 @@ def close(state, expected):
 
 
 @pytest.mark.usefixtures("double")
-@pytest.mark.parametrize("make_graphs", [planted_motifs, cycles_and_trees])
-def test_the_paper_settings_are_algorithm_1_to_the_letter(make_graphs):
+@pytest.mark.parametrize(
+    ("make_graphs", "n_classes"), [(planted_motifs, 2), (planted_motifs, 3), (cycles_and_trees, 2)]
+)
+def test_the_paper_settings_are_algorithm_1_to_the_letter(make_graphs, n_classes):
     graphs = make_graphs(30)
-    labels = np.where(np.arange(30) < 8, graphs.targets, -1)
+    # Of three classes the labels mean nothing, which is all the same to the equations.
+    classes = graphs.targets if n_classes == 2 else np.arange(30) % n_classes
+    labels = np.where(np.arange(30) < 8, classes, -1)
     model = KGNN.paper(width=4, epochs=EPOCHS, rounds=ROUNDS, growth=0.3, dropout=0.0, batch_size=8)
     model.fit(graphs, labels)
     expected = literal(model, graphs, labels)
@@ -147,6 +151,8 @@ def test_the_paper_settings_are_algorithm_1_to_the_letter(make_graphs):
         for_p, for_q = done.selections
         assert for_p.rows.tolist() == unlabeled[told["for_p"]].tolist()
         assert for_q.rows.tolist() == unlabeled[told["for_q"]].tolist()
+        assert for_p.targets.tolist() == told["q"][told["for_p"]].argmax(1).tolist()
+        assert for_q.targets.tolist() == told["p"][told["for_q"]].argmax(1).tolist()
     # Logits and annotations of the last round, by the networks that it left.
     gnn, memory = model.networks_
     told = expected[-1]

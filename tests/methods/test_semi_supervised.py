@@ -437,7 +437,7 @@ def test_a_fit_after_a_stopped_one_is_as_any_other():
 
 @pytest.mark.parametrize("network", ["gnn", "memory"])
 def test_co_training_that_is_stopped_in_round_one_keeps_round_zero(network):
-    settings = {**FAST_KGNN, "normalize": "dataset"}
+    settings = {**FAST_KGNN, "kernel": "wl"}
     with stop_at(2, f"round 1, {network}"), pytest.warns(KgnnWarning, match="stopped by hand"):
         stopped = KGNN(**settings, rounds=2).fit(GRAPHS[:40], LABELS)
     assert stopped.interrupted_
@@ -448,11 +448,20 @@ def test_co_training_that_is_stopped_in_round_one_keeps_round_zero(network):
 
 
 def test_co_training_that_is_stopped_between_rounds_keeps_those_that_have_ended():
-    settings = {**FAST_KGNN, "normalize": "dataset"}
-    with stop_at(1, "co-training"), pytest.warns(KgnnWarning, match="stopped by hand"):
+    settings = {**FAST_KGNN, "kernel": "wl"}
+    with stop_at(1, "rounds"), pytest.warns(KgnnWarning, match="stopped by hand"):
         stopped = KGNN(**settings, rounds=2).fit(GRAPHS[:40], LABELS)
     assert stopped.termination_condition_ == "interrupted"
+    assert stopped.n_iter_ == 1
+
+
+@pytest.mark.parametrize("network", ["gnn", "memory"])
+def test_the_papers_training_stopped_in_round_one_predicts_with_the_gnn(network):
+    with stop_at(1, f"round 1, {network}"), pytest.warns(KgnnWarning, match="stopped by hand"):
+        stopped = KGNN.paper(epochs=3, width=8).fit(GRAPHS[:40], LABELS)
     assert stopped.n_iter_ == 0
+    assert stopped.predict_proba(NEW).shape == (len(NEW), 2)
+    assert stopped.predict_proba_each(NEW) == {}
 
 
 def test_co_training_that_is_stopped_in_round_zero_is_no_model():

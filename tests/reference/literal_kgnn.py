@@ -1,7 +1,8 @@
-"""KGNN to the letter (Ju et al., WSDM 2022): Eqs. 8 to 16 and Algorithm 1, in loops.
+"""KGNN to the letter (Ju et al., WSDM 2022): Eqs. 8 to 12, 14 to 16 and Algorithm 1, in loops.
 
-Nothing here is shared with the package: dense adjacency matrices, one slot of the memory at a time,
-torch's own layers, losses and optimizer. Weights are plain dictionaries of tensors.
+The random start, the order of the batches and k are given. Nothing else is shared with the package:
+dense adjacency matrices, one slot of the memory at a time, torch's own layers, losses and
+optimizer. Weights are plain dictionaries of tensors.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def algorithm_1(labeled, unlabeled, targets, p_forward, q_forward, starts, batch
     ``batches(name, round, rows)`` the batches of one training; ``ks`` is k of each round. Returns a
     dictionary for each round: weights, losses, annotations and selections.
     """
-    known = torch.eye(2)[targets.clamp(min=0)]
+    known = torch.eye(int(targets.max()) + 1)[targets.clamp(min=0)]
     theta, losses = train(starts("gnn", 0), p_forward, known, batches("gnn", 0, labeled))  # line 1
     told, phi, last = [{"theta": theta, "p_losses": losses}], None, None
     for number, k in enumerate(ks, start=1):  # line 2

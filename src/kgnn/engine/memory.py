@@ -147,7 +147,7 @@ class Memory(Network):
         if len(distances) and distances.median() < _SAME:  # most graphs are copies of each other
             distances = distances[distances >= _SAME]
         typical = float(distances.median()) if len(distances) else 1.0
-        # Neighbors at half the typical distance weigh some seven times those at the whole.
+        # At half the typical squared distance, neighbors weigh some seven times as much.
         return self.build(self.pool.shape[1], 4.0 / typical)
 
     def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:

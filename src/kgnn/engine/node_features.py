@@ -22,7 +22,7 @@ class NodeFeatures:
     """Vectors of nodes by their *kind*, read off the training graphs.
 
     The paper's setting: the node's label, one-hot, where the dataset has labels, else a constant 1
-    for every node. A label that the training graphs do not have is a vector of zeros.
+    for every node. A label that is not in the dataset's list is a vector of zeros.
     """
 
     label_names: tuple[str, ...]  # in the order of the one-hot vector; empty without labels

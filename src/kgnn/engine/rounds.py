@@ -126,8 +126,8 @@ class Round:
     n_selected : int
         Graphs that were annotated for any network.
     agreement : float or None
-        Share of the unlabeled graphs that all networks gave the same class when these annotations
-        were made; None without annotations, and for a single network.
+        Share of the unlabeled graphs that both networks of the round before gave the same class;
+        None without a round before, and for a single network.
     accuracy : dict of str to float
         On VAL, of each network and of ``both``; empty without VAL.
     log_likelihood : float
@@ -285,7 +285,7 @@ class RoundTrainer:
             if reason := self._reason_to_stop(n_unlabeled):
                 self.course.termination_condition = reason
                 return
-            yield math.ceil(min(1.0, self.plan.growth * number) * n_unlabeled)
+            yield math.ceil(min(1.0, self.plan.growth * number) * n_unlabeled - 1e-9)
 
     def _reason_to_stop(self, n_unlabeled: int) -> str | None:
         course, patience = self.course, self.plan.patience
@@ -303,7 +303,8 @@ class RoundTrainer:
         course = self.course
         course.used = course.rounds if self.plan.average else [course.rounds[course.best_round]]
         if self.task.validation is not None:
-            logits = course.logits(self.networks, self._validation)
+            n_ready = max(len(each.fitted) for each in course.used)
+            logits = course.logits(self.networks[:n_ready], self._validation[:n_ready])
             course.weights = weigh(logits, self.task.validation[1])
 
 

@@ -9,7 +9,7 @@ Ju et al., *KGNN: Harnessing Kernel-based Networks for Semi-supervised Graph Cla
     Algorithm 1    the training  Eqs. 13 to 16    `co_train`, `e_step`, `m_step`, `agree`
 
 What the paper leaves open, and where the defaults differ from it, is marked ``Paper silent`` or
-listed in `KGNN.paper`, which switches every difference off.
+listed in docs/paper-map.md; `KGNN.paper` switches every difference off.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from kgnn.engine.rounds import (
     most_confident,
 )
 from kgnn.engine.task import Task
+from kgnn.estimator.evidence import COMBINED
 from kgnn.estimator.parameters import Count, NonNegative, fields_of, parameters
 from kgnn.graphs.graph import Floats
 from kgnn.methods.memory import Attention, MemorySettings, Reading
@@ -72,7 +73,8 @@ class MemoryNetwork(nn.Module):
     sharpness : float or None
         Initial factor of the comparisons, learned for each hop; None for the paper's 1.
     identity : bool
-        Initialize all matrices as the identity, for features that are coordinates already.
+        Initialize all matrices as the identity on the first ``width`` features, for features that
+        are coordinates already.
     norm : bool
         Put BatchNorm before the classifier.
     """
@@ -144,9 +146,9 @@ class MemoryNetwork(nn.Module):
         """Yield for each hop the attention pᵏ, the output oᵏ and the next query qᵏ⁺¹."""
         query = self.query(queries)  # q¹ = B z, (n_queries, width)
         slots = [embedding(memory) for embedding in self.slots]  # Aᵏ z_i, each (n_slots, width)
-        for k, sharpness in enumerate(self.log_sharpness.exp()):
-            attention = self.attend(query, slots[k], sharpness, own)  # Eq. 10, (n_queries, n_slots)
-            output = attention @ slots[k + 1]  # Eq. 11: oᵏ = Σ_i pᵏ_i Aᵏ⁺¹ z_i
+        for hop, sharpness in enumerate(self.log_sharpness.exp()):  # k = hop + 1
+            attention = self.attend(query, slots[hop], sharpness, own)  # Eq. 10: pᵏ
+            output = attention @ slots[hop + 1]  # Eq. 11: oᵏ = Σ_i pᵏ_i Aᵏ⁺¹ z_i
             query = query + output  # qᵏ⁺¹ = qᵏ + oᵏ
             yield attention, output, query
 
@@ -180,7 +182,9 @@ def co_train(
     start_memory: bool = True,
     order: Literal["alternate", "together"] = "alternate",
 ) -> Course:
-    """Train p_θ (``gnn``) and q_φ (``memory``) in turn: Algorithm 1, whose objective is Eq. 13.
+    """Train p_θ (``gnn``) and q_φ (``memory``) in turn: Algorithm 1.
+
+    Its objective is Eq. 13, with the KL divergence reversed in the E-step (Eq. 14).
 
     ``start_memory`` also trains q_φ on the labeled graphs before the first E-step. In ``order``
     "alternate", as in Algorithm 1, the M-step annotates with the q_φ of this round's E-step; in
@@ -203,9 +207,9 @@ def co_train(
                 q = memory.annotate(task.unlabeled)  # line 7
             m_step(trainer, gnn, p, q, k, select)  # lines 7 and 8
             trainer.end_round()
-    if not memory.is_fitted:  # no unlabeled graphs: only the first sum of Eq. 15 is left
-        trainer.fit(memory)
-        trainer.course.rounds[-1].fitted.append(memory.fitted)
+        if not memory.is_fitted:  # there was no E-step: only the first sum of Eq. 15 is left
+            trainer.fit(memory)
+            trainer.course.rounds[-1].fitted.append(memory.fitted)
     return trainer.course
 
 
@@ -217,8 +221,9 @@ def e_step(
     Minimizing KL(p ‖ q) over φ is minimizing the cross-entropy −E_p[log q] on the annotated graphs
     (Eq. 14); Eq. 15 adds the labeled ones. Returns False if no annotation has changed.
     """
-    # Paper silent: before the first E-step there is no q to agree with, so p selects alone.
-    chosen = most_confident(p, k) if q is None else select(p, q, k)[1]
+    # Paper silent: p is checked against the q of the round before. Before the first E-step there
+    # is none, and p, which agrees with itself, selects alone.
+    chosen = select(p, p if q is None else q, k)[1]
     if q is not None:
         trainer.note_agreement(p, q)
     pseudo_labels = PseudoLabels.of(chosen, p, trainer.task.unlabeled, trainer.plan.soft)
@@ -339,8 +344,13 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
 
         - depth 3 of the Weisfeiler-Lehman colors; at most 5 rounds; k grows by a fifth of the
           unlabeled graphs each round (``rounds`` and ``growth`` have no source in the text)
-        - k graphs on each list; before the first E-step there is no q, so p selects alone
-        - weights start anew in each round; an annotation may change or be dropped
+        - k graphs on each list; the E-step checks p against the q of the round before, and
+          before the first one p selects alone; the expectations of Eqs. 15 and 16 are over the
+          selected graphs
+        - weights and Adam start anew in each round; an annotation may change or be dropped
+        - converged: the E-step selects the same graphs with the same classes as before;
+          exhausted: both steps select all unlabeled graphs
+        - A and B have no bias, GIN's ε is 0, and continuous attributes are not read
         - the GIN's layers have BatchNorm, as in the code of InfoGraph, which the paper follows;
           the classifiers are linear, ReLU, dropout 0.5, linear
         - the loss of a batch is the mean over its graphs, labeled and annotated alike
@@ -365,7 +375,7 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
         self._finish([gnn, memory], course)
 
     def _predictor(self) -> str:
-        return self.predict_with
+        return self.predict_with if len(self.networks_) > 1 else COMBINED
 
     def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
         return memory_in(self)
@@ -375,8 +385,9 @@ def memory_in(model: RoundsClassifier) -> tuple[Memory, list[Fitted]] | None:
     """Return the memory of a model of two networks, and its trainings that predict."""
     if not hasattr(model, "course_"):  # one class
         return None
-    memory = model.networks_[1]
-    assert isinstance(memory, Memory)
+    memory = model.networks_[-1]
+    if not isinstance(memory, Memory):  # training was stopped before its first E-step
+        return None
     return memory, [each.fitted[1] for each in model.course_.used if each.fitted[1:]]
 
 
@@ -395,7 +406,14 @@ _PAPER = {
     "memory_labels": False,
     "memory_grows": False,
     "mask_own": False,
-    # Adam with rate 0.01 for 20 epochs, and none of our refinements (§5.1)
+    # three layers and hops, width 32, dropout; Adam, and none of our refinements (§5.1)
+    "encoder": "gin",
+    "layers": 3,
+    "hops": 3,
+    "width": 32,
+    "dropout": 0.5,
+    "batch_size": 32,
+    "weight_decay": 5e-4,
     "epochs": 20,
     "learning_rate": 0.01,
     "memory_learning_rate": 0.01,
@@ -415,6 +433,7 @@ _PAPER = {
     "patience": None,
     "rounds": 5,
     "growth": 0.2,
+    "warm_start": False,
     "average_rounds": False,
     "predict_with": "gnn",
 }

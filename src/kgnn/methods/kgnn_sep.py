@@ -8,6 +8,7 @@ from kgnn.engine.memory import Memory
 from kgnn.engine.network import Fitted
 from kgnn.engine.rounds import Selection, most_confident
 from kgnn.engine.task import Task
+from kgnn.estimator.evidence import COMBINED
 from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import Floats
 from kgnn.methods.kgnn import MemoryNetwork, PaperSettings, co_train, memory_in
@@ -58,7 +59,7 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
         self._finish([gnn, memory], course)
 
     def _predictor(self) -> str:
-        return self.predict_with
+        return self.predict_with if len(self.networks_) > 1 else COMBINED
 
     def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
         return memory_in(self)

@@ -101,7 +101,9 @@ class RoundsClassifier(GraphClassifier):
 
     def _finish(self, networks: list[Network], course: Course) -> None:
         """Store the result of the rounds."""
-        self.networks_, self.course_ = networks, course
+        # If training is stopped before the first E-step, there is no memory to predict with.
+        self.networks_ = networks[: max(len(each.fitted) for each in course.used)]
+        self.course_ = course
         self.n_iter_ = len(course.rounds) - 1
         self.termination_condition_ = course.termination_condition
         if course.termination_condition == "interrupted":
