@@ -32,11 +32,7 @@ _MIB = 1 << 20
 def run_cell(cell: Cell, memory_limit: int | None = None) -> Record:
     """Run a cell on one thread and record it; an error is recorded, too.
 
-    Parameters
-    ----------
-    cell : Cell
-    memory_limit : int, optional
-        Bytes that the cell may add to what the process has; a cell that needs more fails.
+    A cell that adds more than ``memory_limit`` bytes to what the process has fails.
     """
     try:
         result, all_parameters = _measured(cell, memory_limit)

@@ -18,11 +18,7 @@ class Estimates:
 
     What has run with the same method on the same dataset tells it directly. For other pairs the
     method's seconds per unit of size are taken from other datasets, or those of all methods.
-
-    Parameters
-    ----------
-    sizes : dict of str to float
-        How large each dataset is, in any unit.
+    ``sizes`` of datasets are in any unit.
 
     Examples
     --------

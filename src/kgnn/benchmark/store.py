@@ -16,12 +16,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Store:
-    """Records of cells in a folder.
-
-    Parameters
-    ----------
-    folder : path
-        Made when the first record is written.
+    """Records of cells in a folder, which is made when the first one is written.
 
     Examples
     --------

@@ -34,18 +34,10 @@ _SHORTEST = 1e-8
 
 
 class Pretrained(NamedTuple):
-    """What pre-training has made.
+    """What pre-training has made."""
 
-    Attributes
-    ----------
-    weights : dict of str to Tensor
-        Of the layers of the GIN, by name: ``layers.0.inner.weight`` and so on.
-    history : dict of str to list of float
-        What happened, epoch by epoch; ``loss`` is always there.
-    """
-
-    weights: dict[str, Tensor]
-    history: dict[str, list[float]]
+    weights: dict[str, Tensor]  # of the GIN's layers, by name: ``layers.0.inner.weight`` and so on
+    history: dict[str, list[float]]  # epoch by epoch; ``loss`` is always there
 
 
 def require_several(graphs: GraphDataset) -> None:
@@ -104,12 +96,8 @@ def _gin_of(module: nn.Module) -> GIN:
 class PairLaw:
     """Probabilities of the pairs of augmentations (first view, second view): uniform.
 
-    A subclass may move them after each epoch: it sets ``adaptive`` and writes `update`.
-
-    Parameters
-    ----------
-    shape : pair of int
-        Number of augmentations to choose from for each of the two views.
+    A subclass may move them after each epoch: it sets ``adaptive`` and writes `update`. The shape
+    is the number of augmentations to choose from for each of the two views.
 
     Examples
     --------
@@ -134,24 +122,12 @@ class PairLaw:
 
 @dataclass(frozen=True)
 class Contrast:
-    """How the two views of a graph are made and compared.
+    """How the two views of a graph are made and compared."""
 
-    Attributes
-    ----------
-    augmentations : tuple of str
-        Names from `kgnn.engine.views.AUGMENTATIONS` to draw from.
-    law : PairLaw
-        Probabilities of the pairs of them; changed in place if it is adaptive.
-    share : float
-        How much of a graph a view changes.
-    temperature : float
-        Of the loss; the lower, the more the most similar other graphs count.
-    """
-
-    augmentations: tuple[str, ...]
-    law: PairLaw
-    share: float = 0.2
-    temperature: float = 0.5
+    augmentations: tuple[str, ...]  # names from `AUGMENTATIONS` to draw from
+    law: PairLaw  # probabilities of the pairs of them; changed in place if it is adaptive
+    share: float = 0.2  # how much of a graph a view changes
+    temperature: float = 0.5  # the lower, the more the most similar other graphs count in the loss
 
 
 def pretrain_by_contrast(

@@ -34,18 +34,10 @@ Augmentation: TypeAlias = "Callable[[GraphDataset, float, np.random.Generator], 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Graphs that differ a little from those they came from.
+    """Graphs that differ a little from those they came from."""
 
-    Attributes
-    ----------
-    graphs : GraphDataset
-        As many as there were, in the same order.
-    masked : (n_nodes,) bool
-        Nodes of ``graphs`` whose features a network must not see.
-    """
-
-    graphs: GraphDataset
-    masked: Mask
+    graphs: GraphDataset  # as many as there were, in the same order
+    masked: Mask  # nodes of ``graphs`` whose features a network must not see
 
     def __post_init__(self) -> None:
         frozen(self.masked)

@@ -54,15 +54,9 @@ class Answer:
 def answers(
     model: GraphClassifier, graphs: GraphDataset, *, error: float | None = None
 ) -> list[Answer]:
-    """Ask a model about graphs.
+    """Ask a fitted model about graphs.
 
-    Parameters
-    ----------
-    model : GraphClassifier
-        Fitted.
-    graphs : GraphDataset
-    error : float, optional
-        Also say which labels a graph may have; see `GraphClassifier.predict_sets`.
+    With an ``error``, also say which labels a graph may have; see `GraphClassifier.predict_sets`.
 
     Examples
     --------

@@ -32,13 +32,8 @@ class LabelUse:
 def plan_labels(graphs: GraphDataset, share: float | None = None, seed: int = 0) -> LabelUse:
     """Decide how to use the labels of graphs.
 
-    Parameters
-    ----------
-    graphs : GraphDataset
-    share : float, optional
-        Of the labeled graphs to hold out; 0 for cross-fitting. Default: a fifth where there are
-        60 labels and 5 of each class, else cross-fitting.
-    seed : int
+    ``share`` of the labeled graphs are held out; 0 means cross-fitting. Default: a fifth where
+    there are 60 labels and 5 of each class, else cross-fitting.
 
     Examples
     --------

@@ -95,18 +95,9 @@ def simulate_labeling(
     """Label a dataset step by step, by suggestion and by chance, and score after each step.
 
     In each split a stratified fifth of the graphs is TEST. Of the others ``start`` random ones have
-    a label at first; then both ways choose ``step`` more, ``rounds`` times. The method is fitted
-    on these and on all unlabeled ones, without VAL.
-
-    Parameters
-    ----------
-    build : callable
-        A seed to a method that has not been fitted.
-    graphs : GraphDataset
-        With the target of each graph.
-    start, step, rounds, splits : int
-    seed : int
-        Of the first split; the others follow.
+    a label at first; then both ways choose ``step`` more, ``rounds`` times. The method, which
+    ``build`` makes of a seed, is fitted on these and on all unlabeled ones, without VAL. The first
+    split has the given seed, the others the next ones.
 
     Examples
     --------
@@ -145,10 +136,14 @@ def _fits(build: Builder, graphs: GraphDataset, seed: int, sizes: list[int]) -> 
         model, labeled = first, beginning
         yield Fit(seed, choice, sizes[0], score)
         for size in sizes[1:]:
-            wanted = size - len(labeled)
-            # The pool is in random order already.
-            new = _suggested(model, pool, labeled, wanted) if choice == SUGGESTED else labeled[:0]
-            labeled = _filled(np.concatenate([labeled, new]), size, len(pool))
+            if choice == SUGGESTED:
+                found = model.suggest(_known(pool, labeled), size - len(labeled))
+                new = np.array([suggestion.row for suggestion in found], dtype=np.int64)
+                labeled = np.concatenate([labeled, new])
+            # Random choice takes the next graphs of the pool, which is in random order already; so
+            # do suggestions that are too few because all that is left looks alike.
+            free = np.setdiff1d(np.arange(len(pool)), labeled)
+            labeled = np.concatenate([labeled, free[: size - len(labeled)]])
             model = _fitted(build(seed), _known(pool, labeled))
             yield Fit(seed, choice, size, 100 * model.score(judged))
 
@@ -164,20 +159,6 @@ def _fitted(model: GraphClassifier, graphs: GraphDataset) -> GraphClassifier:
         # Labels that begin with one class alone are bad luck, the same for both.
         warnings.simplefilter("ignore", KgnnWarning)
         return model.fit(graphs)
-
-
-def _suggested(model: GraphClassifier, pool: GraphDataset, labeled: Ints, n: int) -> Ints:
-    found = model.suggest(_known(pool, labeled), n)
-    return np.array([suggestion.row for suggestion in found], dtype=np.int64)
-
-
-def _filled(labeled: Ints, size: int, n_pool: int) -> Ints:
-    """Add the first of those that are not labeled, up to a size.
-
-    For random choice these are all; suggestions are too few where all that is left looks alike.
-    """
-    free = np.setdiff1d(np.arange(n_pool), labeled)
-    return np.concatenate([labeled, free[: size - len(labeled)]])
 
 
 def _standard_errors(values: Floats) -> Floats:

@@ -153,16 +153,10 @@ def quality(
     classes: Sequence[str],
     sets: Sequence[tuple[float, Sequence[Sequence[str]]]] = (),
 ) -> Quality:
-    """Judge predictions.
+    """Judge predictions, ``(n, n_classes)``, by the true classes of n graphs.
 
-    Parameters
-    ----------
-    labels : (n,) sequence of str
-        True classes; one that the model does not know is never right.
-    proba : (n, n_classes)
-    classes : (n_classes,) sequence of str
-    sets : sequence of (error, sets of labels)
-        With the error that each promises.
+    A class that the model does not know is never right. Sets of labels come with the error that
+    they promise.
 
     Examples
     --------

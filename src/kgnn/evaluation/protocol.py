@@ -110,7 +110,8 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
     test = generator(split.seed, "order of TEST").permutation(split.test)
     proba = method.predict_proba(hidden[test])
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
-    proba = _for_all_classes(proba, method.classes_, dataset.n_classes)
+    known, proba = proba, np.zeros((len(test), dataset.n_classes))
+    proba[:, method.classes_] = known  # classes of which no graph was labeled have zeros
     truth = dataset.targets[test]
     right = proba.argmax(axis=1) == truth
     alone = ~has_twin(dataset, test, np.concatenate([rows, split.validation]))
@@ -146,13 +147,6 @@ def _promised(method: GraphClassifier, proba: Floats, truth: Ints) -> dict[str, 
     sets = label_sets(proba, threshold(held.proba, held.targets, _ERROR))
     covered = sets[np.arange(len(truth)), truth]
     return {"coverage": 100 * float(covered.mean()), "set_size": float(sets.sum(axis=1).mean())}
-
-
-def _for_all_classes(proba: Floats, classes: Ints, n_classes: int) -> Floats:
-    """Give classes of which no graph was labeled their column of zeros."""
-    whole = np.zeros((len(proba), n_classes))
-    whole[:, classes] = proba
-    return whole
 
 
 def _rounds(story: Story, truth: Ints) -> list[dict[str, Any]]:
@@ -221,11 +215,8 @@ def find_cases(
 ) -> list[dict[str, Any]]:
     """Return unlabeled graphs that only the memory gets right, the clearest ones first (§5.5).
 
-    Returns
-    -------
-    list of dict
-        Of each graph: its row, class, edges, the probabilities of both networks by class, and the
-        labeled graphs that the memory attends to most at its first hop, with their weights.
+    Of each: its row, class, edges, the probabilities of both networks by class, and the labeled
+    graphs that the memory attends to most at its first hop, with their weights.
     """
     hidden = graphs.with_targets(np.full(len(graphs), -1))
     proba = method.predict_proba_each(hidden[split.unlabeled])
@@ -262,9 +253,5 @@ def find_cases(
 def _described(graphs: GraphDataset, row: int) -> dict[str, Any]:
     """Describe a graph so that it can be drawn without the dataset."""
     one = graphs[row]
-    return {
-        "graph": row,
-        "class": one.target,
-        "nodes": one.n_nodes,
-        "edges": one.edges.tolist(),
-    }
+    edges = one.edges.tolist()
+    return {"graph": row, "class": one.target, "nodes": one.n_nodes, "edges": edges}

@@ -64,15 +64,7 @@ def make_split(
 
     ``fair`` is a stratified random 7:1:2 split for each seed. ``paper`` is the one fixed
     permutation of the paper's code, whatever the seed, which then varies the method alone.
-
-    Parameters
-    ----------
-    dataset : GraphDataset
-        All graphs, with their targets.
-    protocol : {"fair", "paper"}
-    labels : float
-        Labeled graphs as a share of all graphs; at most 0.2, the size of TRAIN-L.
-    seed : int
+    ``labels`` is the share of labeled graphs in all graphs; at most 0.2, the size of TRAIN-L.
 
     Examples
     --------

@@ -36,21 +36,12 @@ def corrected_paired_t_test(differences: ArrayLike, overlap: float) -> float:
 
     Training and test sets of different splits overlap, so their results are not independent, and
     the plain t-test finds differences where there are none. The correction takes the variance of
-    the mean as 1 / n + ``overlap`` times that of a difference.
+    the mean as 1 / n + ``overlap`` times that of a difference, where ``overlap`` is the number of
+    test graphs by the number of training graphs.
 
-    Parameters
-    ----------
-    differences : array of shape (n,)
-        One for each split.
-    overlap : float
-        Number of test graphs by number of training graphs.
-
-    Returns
-    -------
-    float
-        nan with fewer than two splits, and where all differences are the same but not 0: on small
-        test sets that is no rare chance, and without any spread there is nothing to judge by. 1
-        where all are 0.
+    p is nan with fewer than two splits, and where all differences are the same but not 0: on small
+    test sets that is no rare chance, and without any spread there is nothing to judge by. It is 1
+    where all are 0.
 
     References
     ----------

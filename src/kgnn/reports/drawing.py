@@ -35,16 +35,7 @@ _BETWEEN = 1.5  # from one component to the next
 def lay_out(n_nodes: int, edges: ArrayLike) -> Places:
     """Return a place for each node; the same graph always gets the same ones.
 
-    Parameters
-    ----------
-    n_nodes : int
-    edges : array of shape (n_edges, 2)
-        Pairs of nodes; order, repetition and loops do not matter.
-
-    Returns
-    -------
-    array of shape (n_nodes, 2)
-        An edge is about 1 long.
+    Edges are pairs of nodes; order, repetition and loops do not matter. One is about 1 long.
 
     References
     ----------
@@ -235,23 +226,10 @@ def draw(
     width: float = 220.0,
     height: float = 180.0,
 ) -> Markup:
-    """Draw a graph.
+    """Draw a graph; the title is for tooltips and for those who cannot see it.
 
-    Parameters
-    ----------
-    n_nodes : int
-    edges : array of shape (n_edges, 2)
-    title : str
-        What it is, for tooltips and for those who cannot see it.
-    names : sequence of str, optional
-        Written into the nodes, such as elements of atoms.
-    numbers : sequence of str, optional
-        Written beside the nodes; empty for those that need none.
-    notes : sequence of str, optional
-        What a node tells when it is pointed at.
-    styles : sequence of str, optional
-        Classes of `kgnn.reports.svg`, one for each node.
-    width, height : float
+    Names are written into the nodes, numbers, which may be empty, beside them. Notes appear when a
+    node is pointed at. Styles are classes of `kgnn.reports.svg`.
 
     Examples
     --------

@@ -52,19 +52,8 @@ def line_chart(
 ) -> Markup:
     """Draw lines; muted ones lie below the others, and each is named where it ends.
 
-    Parameters
-    ----------
-    title : str
-    series : sequence of Series
-    x_title, y_title : str
-    x_is_log, x_is_percent : bool
-    y_range : (float, float), optional
-        What the vertical axis has to reach from and to, for charts side by side; unless given,
-        from the lowest to the highest of these series.
-    side_by_side : bool
-        Draw points of the same place beside each other, each with a whisker: the bands of several
-        lines are fog.
-    width, height : float
+    The vertical axis spans ``y_range``, by default the lowest to the highest point. Points that are
+    drawn ``side_by_side`` have whiskers: the bands of several lines could not be told apart.
     """
     right = 16 + max(text_width(each.name, FONT_SIZE) for each in series)
     right += _KEY if len(series) > 1 else 0.0

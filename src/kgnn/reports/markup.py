@@ -64,14 +64,9 @@ class Markup(str):
 def element(tag: str, *children: str | float | None, **attributes: Any) -> Markup:
     """Return one element.
 
-    Parameters
-    ----------
-    tag : str
-    *children : str, float or None
-        Markup goes in as it is, all else as text; None is left out.
-    **attributes
-        Underscores become hyphens, and one at the end is dropped (``class_``). None and False are
-        left out, True stands alone, numbers are rounded.
+    Children that are markup go in as they are, all else as text; None is left out. Underscores of
+    attributes become hyphens, and one at the end is dropped (``class_``). None and False are left
+    out, True stands alone, numbers are rounded.
 
     Examples
     --------
@@ -142,14 +137,8 @@ def document(
 ) -> str:
     """Return a page, light or dark as the reader's system is.
 
-    Parameters
-    ----------
-    title, summary : str
-    parts : sequence of Part
-    style : str
-        The name of a template with further CSS.
-    data : optional
-        What the script of the page of results reads; without it the page has no script.
+    ``style`` names a template with further CSS. ``data`` is what the script of the page of results
+    reads; without it the page has no script.
 
     Examples
     --------
@@ -171,8 +160,15 @@ def document(
         style=css,
         script=script,
         summary=escaped(summary),
-        contents=joined(*map(_entry, parts)),
-        sections=joined(*map(_section, parts)),
+        contents=joined(
+            *(element("li", element("a", each.title, href=f"#{each.name}")) for each in parts)
+        ),
+        sections=joined(
+            *(
+                element("section", element("h2", name), content, id=key, class_="part")
+                for key, name, content in parts
+            )
+        ),
         data=script_json(data),
     )
 
@@ -188,14 +184,6 @@ def template(name: str) -> str:
     """Return the text of a file beside this module: a page, a style or a script."""
     folder = files("kgnn.reports").joinpath("templates")
     return folder.joinpath(name).read_text(encoding="utf-8")
-
-
-def _entry(part: Part) -> Markup:
-    return element("li", element("a", part.title, href=f"#{part.name}"))
-
-
-def _section(part: Part) -> Markup:
-    return element("section", element("h2", part.title), part.content, id=part.name, class_="part")
 
 
 def _variables(colors: Mapping[str, str]) -> str:

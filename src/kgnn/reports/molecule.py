@@ -45,24 +45,11 @@ def draw_molecule(
     width: float = 220.0,
     height: float = 180.0,
 ) -> Markup | None:
-    """Draw a graph as a molecule.
+    """Draw a graph as a molecule; return None if it cannot be one, or without RDKit.
 
-    Parameters
-    ----------
-    graph : Sketch
-        Its nodes are labeled by element and its edges by type, as from SMILES.
-    styles : sequence of str, optional
-        Classes of the discs behind the atoms, one for each node. A disc that is pointed at tells
-        which node it is.
-    numbered : collection of int
-        Nodes, by their numbers in the graph, that these are written at.
-    width, height : float
-        Of the drawing; one of a larger molecule has the same shape and a finer scale.
-
-    Returns
-    -------
-    Markup or None
-        None if the graph is no molecule that can be, or if RDKit is not installed.
+    Nodes are labeled by element and edges by type, as from SMILES. Styles are classes of discs
+    behind the atoms; one that is pointed at tells which node it is. The nodes in ``numbered`` have
+    their numbers beside them. Large molecules have the same shape and a finer scale.
 
     Examples
     --------

@@ -88,29 +88,18 @@ class Results:
 
     Of each method only the newest revision that has results counts: older ones are counted in
     ``outdated`` and left out, so that no number mixes revisions.
-
-    Parameters
-    ----------
-    records : iterable of Record
-
-    Attributes
-    ----------
-    records : list of Record
-        Those that count.
-    groups : list of Group
-    unfinished : list of Record
-        Declined and failed ones.
-    revisions : dict of str to int
-        Of the methods that have results.
-    outdated : Counter
-        How many done records are left out, by method and revision.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
         every = list(records)
-        self.revisions = _newest_revisions(every)
-        self.records: list[Record] = []
-        self.unfinished: list[Record] = []
+        self.revisions: dict[str, int] = {}  # of the methods that have results
+        for record in every:
+            cell = record.cell
+            if record.outcome == "done":
+                self.revisions[cell.method] = max(cell.revision, self.revisions.get(cell.method, 0))
+        self.records: list[Record] = []  # those that count
+        self.unfinished: list[Record] = []  # declined and failed ones
+        # How many done records are left out, by method and revision.
         self.outdated: Counter[tuple[str, int]] = Counter()
         for record in every:
             cell = record.cell
@@ -129,10 +118,11 @@ class Results:
             terms = (cell.method, dataset, cell.protocol, cell.labels, cell.parameters)
             # A cell that was run for its cases has the same accuracy as one that was not.
             found.setdefault(json.dumps(terms, sort_keys=True), {}).setdefault(cell.seed, record)
-        self.groups = [
-            _group(json.loads(terms), tuple(by_seed[seed] for seed in sorted(by_seed)))
-            for terms, by_seed in found.items()
-        ]
+        self.groups: list[Group] = []
+        for text, by_seed in found.items():
+            method, dataset, protocol, labels, parameters = json.loads(text)
+            in_order = tuple(by_seed[seed] for seed in sorted(by_seed))
+            self.groups.append(Group(method, dataset, protocol, labels, parameters, in_order))
 
     def find(
         self,
@@ -273,18 +263,3 @@ def _dataset_names(cells: Iterable[Cell]) -> dict[str, str]:
             names[cell.fingerprint] = f"{cell.dataset}{mark}"
             taken.add(title)
     return names
-
-
-def _group(terms: Sequence[Any], records: tuple[Record, ...]) -> Group:
-    method, dataset, protocol, labels, parameters = terms
-    return Group(method, dataset, protocol, labels, parameters, records)
-
-
-def _newest_revisions(records: Iterable[Record]) -> dict[str, int]:
-    """Return the newest revision of each method that has results; failures alone do not count."""
-    newest: dict[str, int] = {}
-    for record in records:
-        if record.outcome == "done":
-            cell = record.cell
-            newest[cell.method] = max(cell.revision, newest.get(cell.method, 0))
-    return newest

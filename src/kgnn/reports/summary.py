@@ -155,12 +155,8 @@ def _accuracy(group: Group) -> str:
 def summary_markdown(results: Results, commands: str | None = None) -> str:
     """Return the whole page of results.
 
-    Parameters
-    ----------
-    results : Results
-    commands : str, optional
-        Those that make the records and the page, one a line. Unless given, those of the paper's
-        tables where the records are of these.
+    ``commands`` make the records and the page, one a line. Unless given, they are those of the
+    paper's tables where the records are of these.
     """
     commands = _commands(results) if commands is None else commands
     parts = [
