@@ -172,13 +172,14 @@ def quality(
     confusion = np.zeros((len(true_classes), len(known)), dtype=np.int64)
     np.add.at(confusion, (rows, predicted), 1)
     accuracy = float((predicted == targets).mean())
+    happened = np.eye(proba.shape[1] + 1)[targets, :-1]  # all zero for a class that is not known
     return Quality(
         len(labels),
         accuracy,
         binomial_error(accuracy, len(labels)),
         wilson_interval(accuracy, len(labels)),
         calibration_error(targets, proba),
-        _brier(targets, proba),
+        float(((proba - happened) ** 2).sum(axis=1).mean()),
         tuple(true_classes),
         tuple(known),
         tuple(tuple(row) for row in confusion.tolist()),
@@ -198,11 +199,6 @@ def wilson_interval(share: float, n: int, z: float = 1.96) -> tuple[float, float
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def _brier(targets: Ints, proba: Floats) -> float:
-    happened = np.eye(proba.shape[1] + 1)[targets, :-1]  # all zero for a class that is not known
-    return float(((proba - happened) ** 2).sum(axis=1).mean())
 
 
 def _bins(targets: Ints, proba: Floats) -> list[Bin]:

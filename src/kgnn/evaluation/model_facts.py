@@ -228,11 +228,7 @@ def suggested_graphs(model: Any, graphs: GraphDataset) -> list[ShownGraph]:
 
 
 def _shown(
-    graphs: GraphDataset,
-    row: int,
-    classes: list[str],
-    proba: Floats,
-    told: str,
+    graphs: GraphDataset, row: int, classes: list[str], proba: Floats, told: str
 ) -> ShownGraph:
     best = int(proba.argmax())
     note = f"{told} {classes[best]} ({proba[best]:.0%})"

@@ -18,6 +18,7 @@ from kgnn.reports.svg import Figure
 
 _MOST_CASES = 2  # of a dataset
 _MOST_CLASSES = 8
+_LONGEST_NAME = 9  # letters of a class
 _DRAWABLE = 800  # nodes
 _ROW, _TOP, _LEFT, _WIDTH = 27.0, 8.0, 58.0, 240.0
 CAPTION = (
@@ -106,16 +107,13 @@ def _class_row(name: str, proba: Mapping[str, float], y: float, case: Mapping[st
         bar = element("rect", note, class_="share", x=_LEFT, y=top, width=max(width, 0.5), height=8)
         number = text(_LEFT + max(width, 0.5) + 4, top + 8, f"{100 * proba[key]:.0f}", "tick")
         bars.append(element("g", bar, number, class_=network_style(key)))
-    heading = text(_LEFT - 8, y + 13, _short(name), "heading" if is_true else "tick", "end")
+    short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    heading = text(_LEFT - 8, y + 13, short, "heading" if is_true else "tick", "end")
     return joined(heading, *bars)
 
 
 def _networks(case: Mapping[str, Any]) -> list[str]:
     return [name for name in ("gnn", "memory") if name in case]
-
-
-def _short(name: str, most: int = 9) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _shown(record: Record, case: Mapping[str, Any]) -> Markup:

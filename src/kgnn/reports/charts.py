@@ -208,7 +208,12 @@ def rank_diagram(
         _rank_line(names[i], ranks[i], rows[i], scale, left, kinds[i] if kinds else _PLAIN)
         for i in order
     ]
-    bars = [_bar(rows, group, right + _BAR_GAP * k) for k, group in enumerate(groups)]
+    bars = []
+    for k, group in enumerate(groups):
+        x, ys = right + _BAR_GAP * k, [rows[i] for i in group]
+        note = element("title", f"{len(group)} methods that do not differ significantly")
+        ends = {"x1": x, "y1": min(ys) - 5, "x2": x, "y2": max(ys) + 5}
+        bars.append(element("line", note, class_="bar", **ends))
     told = ", ".join(f"{names[i]} {ranks[i]:.2f}" for i in order)
     return drawing(
         width,
@@ -244,12 +249,6 @@ def _rank_line(name: str, rank: float, y: float, scale: Scale, left: float, kind
         marker(kind, x, y, f"{name}: average rank {rank:.2f}", size=4.4),
         class_=f"series {kind}",
     )
-
-
-def _bar(rows: dict[int, float], group: Sequence[int], x: float) -> Markup:
-    ys = [rows[i] for i in group]
-    note = element("title", f"{len(group)} methods that do not differ significantly")
-    return element("line", note, class_="bar", x1=x, y1=min(ys) - 5, x2=x, y2=max(ys) + 5)
 
 
 def reliability_diagram(bins: Sequence[Bin], width: float = 340.0, height: float = 300.0) -> Markup:

@@ -69,7 +69,7 @@ def _tables(results: Results, groups: Sequence[Group]) -> list[Table]:
         there = [group for group in groups if group.dataset == dataset]
         for group, compared in zip(there, _compared(results, there), strict=True):
             column = (cells if compared else apart).setdefault(dataset, {})
-            column[_key(group.parameters)] = (
+            column[json.dumps(group.parameters, sort_keys=True)] = (
                 _difference(group, compared) if compared else _accuracy(group)
             )
     name, is_paper = groups[0].title, groups[0].protocol == "paper"
@@ -136,12 +136,7 @@ def _mean(cells: Sequence[TableCell]) -> TableCell:
         return TableCell("same")
     mean = mean_and_std([each.difference for each in compared])[0]
     error = math.hypot(*(each.error for each in compared)) / len(compared)
-    n = len(compared)
-    return TableCell(_with_error(mean, error), counted(n, "dataset"), mean=mean)
-
-
-def _key(parameters: Mapping[str, Any]) -> str:
-    return json.dumps(parameters, sort_keys=True)
+    return TableCell(_with_error(mean, error), counted(len(compared), "dataset"), mean=mean)
 
 
 def _order(row: str) -> tuple[bool, list[tuple[str, bool, list[float], str]]]:
@@ -153,12 +148,7 @@ def _order(row: str) -> tuple[bool, list[tuple[str, bool, list[float], str]]]:
 def _place(name: str, value: Any) -> tuple[str, bool, list[float], str]:
     values = value if isinstance(value, list) else [value]
     are_numbers = all(isinstance(each, (int, float)) for each in values)
-    return (
-        name,
-        not are_numbers,
-        [float(each) for each in values] if are_numbers else [],
-        str(value),
-    )
+    return name, not are_numbers, list(map(float, values)) if are_numbers else [], str(value)
 
 
 def _told(rows: Iterable[str]) -> list[str]:

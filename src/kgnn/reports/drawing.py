@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from kgnn.estimator.explanation import Sketch
 from kgnn.reports.axes import drawing, text
-from kgnn.reports.markup import Markup, element, joined, number
+from kgnn.reports.markup import Markup, element, number
 
 Places = NDArray[np.float64]  # (nodes, 2)
 Edges = NDArray[np.int64]  # (edges, 2)
@@ -51,7 +51,8 @@ def lay_out(n_nodes: int, edges: ArrayLike) -> Places:
     """
     if n_nodes == 0:
         return np.zeros((0, 2))
-    pairs = _clean(edges)
+    pairs = np.sort(np.asarray(edges, dtype=np.int64).reshape(-1, 2), axis=1)
+    pairs = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
     links = csr_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n_nodes, n_nodes))
     n_parts, part = connected_components(links, directed=False)
     order = np.argsort(part, kind="stable")
@@ -70,18 +71,14 @@ def lay_out(n_nodes: int, edges: ArrayLike) -> Places:
     return places
 
 
-def _clean(edges: ArrayLike) -> Edges:
-    pairs = np.sort(np.asarray(edges, dtype=np.int64).reshape(-1, 2), axis=1)
-    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
-
-
 def _component(n: int, edges: Edges) -> Places:
     """Lay out a connected graph around (0, 0), its longer side across."""
     degree = np.bincount(edges.ravel(), minlength=n)
     parents = _parents_of_fans(degree, edges)
     core = np.flatnonzero(parents < 0)
     n_leaves = np.bincount(parents[parents >= 0], minlength=n)
-    radius = np.where(n_leaves > 0, _outer_radius(n_leaves), 0.5)
+    outer = _inner_radius(n_leaves) + _RING_GAP * (_n_rings(n_leaves) - 1)
+    radius = np.where(n_leaves > 0, outer, 0.5)
     number = np.full(n, -1)
     number[core] = np.arange(len(core))
     inner = number[edges[(number[edges] >= 0).all(axis=1)]]
@@ -115,10 +112,6 @@ def _n_rings(n_leaves: NDArray[np.int64] | int) -> NDArray[np.int64]:
 def _inner_radius(n_leaves: NDArray[np.int64] | int) -> NDArray[np.float64]:
     on_a_ring = np.asarray(n_leaves) / _n_rings(n_leaves)
     return np.maximum(0.9, on_a_ring * _LEAF_GAP / (2 * math.pi))
-
-
-def _outer_radius(n_leaves: NDArray[np.int64] | int) -> NDArray[np.float64]:
-    return _inner_radius(n_leaves) + _RING_GAP * (_n_rings(n_leaves) - 1)
 
 
 def _rings(n: int, taken: NDArray[np.float64]) -> Places:
@@ -238,7 +231,8 @@ def draw(
     """
     pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     places, scale = _fitted(lay_out(n_nodes, pairs), width, height)
-    size = _node_size(n_nodes, scale, bool(names))
+    most = _LARGEST_NODE if names else 0.6 * _LARGEST_NODE
+    size = max(1.1, min(most, 0.28 * scale, 40 / math.sqrt(max(n_nodes, 1))))
     label = title or f"a graph of {n_nodes} nodes and {len(pairs)} edges"
     return drawing(
         width,
@@ -249,8 +243,15 @@ def draw(
             _node(place, size, styles[i] if styles else "", notes[i] if notes else "")
             for i, place in enumerate(places)
         ),
-        _written(places, names, size) if names else None,
-        _numbered(places, numbers, size) if numbers else None,
+        *(
+            text(x, y + size / 2, name, "inside", "middle")
+            for (x, y), name in zip(places if names else (), names or (), strict=True)
+        ),
+        *(
+            text(x + 0.8 * size + 1, y - 0.8 * size - 1, words, "number")
+            for (x, y), words in zip(places if numbers else (), numbers or (), strict=True)
+            if words
+        ),
         label=label,
     )
 
@@ -261,11 +262,6 @@ def _fitted(places: Places, width: float, height: float) -> tuple[Places, float]
     extent = np.maximum(np.ptp(places, axis=0), 1e-9) if len(places) else np.ones(2)
     scale = min(float((room / extent).min()), _LONGEST_EDGE * math.sqrt(len(places)))
     return places * scale + np.array([width, height]) / 2, scale
-
-
-def _node_size(n_nodes: int, scale: float, has_names: bool) -> float:
-    most = _LARGEST_NODE if has_names else 0.6 * _LARGEST_NODE
-    return max(1.1, min(most, 0.28 * scale, 40 / math.sqrt(max(n_nodes, 1))))
 
 
 def _edges(places: Places, pairs: Edges) -> Markup | None:
@@ -283,26 +279,6 @@ def _edges(places: Places, pairs: Edges) -> Markup | None:
 def _node(place: Places, size: float, style: str, note: str) -> Markup:
     told = element("title", note) if note else None
     return element("circle", told, class_=f"node {style}".strip(), cx=place[0], cy=place[1], r=size)
-
-
-def _written(places: Places, names: Sequence[str], size: float) -> Markup:
-    return joined(
-        *(
-            text(x, y + size / 2, name, "inside", "middle")
-            for (x, y), name in zip(places, names, strict=True)
-        )
-    )
-
-
-def _numbered(places: Places, numbers: Sequence[str], size: float) -> Markup:
-    """Write beside nodes, above them at their right."""
-    return joined(
-        *(
-            text(x + 0.8 * size + 1, y - 0.8 * size - 1, number, "number")
-            for (x, y), number in zip(places, numbers, strict=True)
-            if number
-        )
-    )
 
 
 def node_notes(graph: Sketch) -> list[str]:

@@ -33,6 +33,7 @@ _LARGE, _SMALL = _Size(width=460.0, height=360.0), _Size(width=220.0, height=180
 _STEPS = 4  # shades of evidence
 _WIDTH, _LEFT, _FULL = 340.0, 100.0, 124.0  # of bars
 _MOST_CLASSES = 8
+_LONGEST_CLASS = 12  # letters of its name
 _PER_NAME = 8.0  # width of a drawing for each node, so that names fit into nodes
 _LONGEST_NAME = 2  # letters that fit into a node
 _MOST_NUMBERED = 150  # nodes of a graph in which numbers beside nodes can be read
@@ -101,7 +102,8 @@ def _bars(explanation: Explanation) -> Markup:
     for place, c in enumerate(kept):
         name, top = str(explanation.classes[c]), place * row
         kind = "heading" if explanation.classes[c] == explanation.predicted else "tick"
-        marks.append(text(0, top + row / 2 + 2, _cut(name, 12), kind))
+        short = name if len(name) <= _LONGEST_CLASS else name[: _LONGEST_CLASS - 1] + "…"
+        marks.append(text(0, top + row / 2 + 2, short, kind))
         marks += [_bar(explanation, key, c, top + 14 * n) for n, key in enumerate(who)]
     left_out = len(own) - len(kept)
     more = f"and {left_out} less probable classes" if left_out else ""
@@ -140,7 +142,8 @@ def _marked(explanation: Explanation) -> Markup:
     graph, evidence = explanation.graph, explanation.evidence.nodes
     most = max(map(abs, evidence), default=0.0)
     kinds = [shade(evidence[node], most) for node in graph.nodes]
-    named = _named(explanation)
+    parts = (*explanation.speaking(), *explanation.speaking(against=True))
+    named = {node for part in parts for node in part.nodes[:_NAMED]}
     molecule = draw_molecule(graph, kinds, numbered=named, **_LARGE)
     told = ["Hover over a node for its number and label."]
     if molecule or len(graph.nodes) <= _MOST_NUMBERED:
@@ -152,12 +155,6 @@ def _marked(explanation: Explanation) -> Markup:
         told.append(MOLECULE_NOTE)
     notes = (element("p", note, class_="note") for note in told)
     return joined(molecule or _diagram(graph, kinds, named, **_LARGE), *notes)
-
-
-def _named(explanation: Explanation) -> set[int]:
-    """Return the nodes that the page names."""
-    parts = (*explanation.speaking(), *explanation.speaking(against=True))
-    return {node for part in parts for node in part.nodes[:_NAMED]}
 
 
 def shade(evidence: float, most: float) -> str:
@@ -276,7 +273,3 @@ def _hops(explanation: Explanation) -> Markup:
 def _hop_row(name: str, weights: Sequence[float], kernel_value: str = "") -> Markup:
     cells = [element("td", f"{max(weight, 0.0):.1%}") for weight in weights]
     return element("tr", element("th", name, scope="row"), element("td", kernel_value), *cells)
-
-
-def _cut(name: str, most: int) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"

@@ -22,7 +22,7 @@ from kgnn.reports.paper import (
     styles_of,
 )
 from kgnn.reports.report_tables import ablations, main_methods
-from kgnn.reports.results import Group, Results, on_common_splits
+from kgnn.reports.results import Group, Results, find_groups, on_common_splits
 from kgnn.reports.svg import N_STYLES, Figure, style
 
 _FEWEST_TO_RANK = 3
@@ -184,8 +184,7 @@ def _trust_mark(group: Group, name: str) -> Mark:
 def _groups(
     results: Results, methods: Sequence[str], dataset: str, protocol: str, labels: float
 ) -> list[Group]:
-    found = (results.find(m, dataset, protocol=protocol, labels=labels) for m in methods)
-    return [group for group in found if group]
+    return list(find_groups(results, methods, [dataset], protocol=protocol, labels=labels).values())
 
 
 def _named(datasets: Iterable[str]) -> str:

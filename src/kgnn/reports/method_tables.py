@@ -86,12 +86,13 @@ def accuracy_table(
     if is_ranked:
         columns.append(("rank", _rank_column(ranking, methods)))
     tested = any(not math.isnan(c.p) for each in compared.values() for c in each.values())
+    ranked = listed([dataset_title(d) for d in ranking.datasets])
     notes = (
         _accuracy_note(protocol, columns),
         "In brackets, ours on the one split of the paper's code." if papers_split else "",
         _splits_note(splits),
         _MARKS if tested else "",
-        _rank_note(ranking) if is_ranked else "",
+        f"Average rank over {ranked}; 1 is best." if is_ranked else "",
     )
     table = method_table(results, title, methods, columns, notes)
     return replace(table, protocol=protocol, labels=labels)
@@ -189,10 +190,6 @@ def _splits_note(splits: Mapping[str, int]) -> str:
             by_number.setdefault(n, []).append(dataset_title(dataset))
     told = "; ".join(f"{n} on {listed(names)}" for n, names in sorted(by_number.items()))
     return f"Runs per method: {told}; other numbers are given as n." if told else ""
-
-
-def _rank_note(ranking: Ranking) -> str:
-    return f"Average rank over {listed([dataset_title(d) for d in ranking.datasets])}; 1 is best."
 
 
 def comparison_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from threadpoolctl import threadpool_limits
@@ -130,7 +131,11 @@ def confusion_table(found: Quality) -> Markup:
         if sum(counts) == 0:
             continue
         cells = [
-            element("td", f"{n:,}" if n else "", class_=_mark(name, column, n))
+            element(
+                "td",
+                f"{n:,}" if n else "",
+                class_="right" if name == column else "wrong" if n else None,
+            )
             for column, n in zip(found.classes, counts, strict=True)
         ]
         right = counts[found.classes.index(name)] if name in found.classes else 0
@@ -138,12 +143,6 @@ def confusion_table(found: Quality) -> Markup:
         rows.append(element("tr", element("th", name, scope="row"), *cells, share))
     headings = ["true class", *found.classes, "right"]
     return scrolling("True and predicted classes", headings, rows)
-
-
-def _mark(name: str, column: str, n: int) -> str | None:
-    if name == column:
-        return "right"
-    return "wrong" if n else None
 
 
 def _uncertain(facts: ModelFacts) -> Markup:
@@ -231,10 +230,7 @@ def _fits(graph: Sketch) -> bool:
 
 def _label_styles(graphs: Sequence[Sketch]) -> dict[str, str]:
     """Give the most frequent labels of nodes a color each."""
-    counts: dict[str, int] = {}
-    for graph in graphs:
-        for label in graph.node_labels:
-            counts[label] = counts.get(label, 0) + 1
+    counts = Counter(label for graph in graphs for label in graph.node_labels)
     often = sorted(counts, key=lambda label: (-counts[label], label))
     # The second color is that of drawings without labels.
     order = [1, 0, *range(2, len(often))]

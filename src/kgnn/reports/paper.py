@@ -27,10 +27,6 @@ class Printed(NamedTuple):
 PaperTable = dict[str, dict[str, Printed]]
 
 
-def _read() -> dict[str, Any]:
-    return tomllib.loads(files("kgnn.reports").joinpath("paper.toml").read_text(encoding="utf-8"))
-
-
 def _table(rows: dict[str, list[list[float]]], datasets: list[str]) -> PaperTable:
     return {
         method: {name: Printed(*pair) for name, pair in zip(datasets, pairs, strict=True)}
@@ -38,7 +34,8 @@ def _table(rows: dict[str, list[list[float]]], datasets: list[str]) -> PaperTabl
     }
 
 
-_PAPER = _read()
+_FILE = files("kgnn.reports").joinpath("paper.toml")
+_PAPER: dict[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
 DATASET_TITLES: dict[str, str] = _PAPER["datasets"]
 PAPER_DATASETS = tuple(DATASET_TITLES)
 # LDP is not in the paper: a peer of our choice.
@@ -108,10 +105,7 @@ def styles_of(methods: Iterable[str]) -> list[tuple[str, str]]:
     return [named for family, named in _FAMILIES.items() if family in there]
 
 
-def _family(method: str) -> str:
-    return _families().get(method, "plug-in")
-
-
 @cache  # asking the installed packages takes a while
-def _families() -> dict[str, str]:
-    return {name: entry.family for name, entry in entries().items()}
+def _family(method: str) -> str:
+    entry = entries().get(method)
+    return entry.family if entry else "plug-in"

@@ -44,7 +44,9 @@ def build_page(records: Iterable[Record], title: str = TITLE) -> str:
 
 
 def _parts(results: Results, details: Details) -> Iterator[Part]:
-    yield Part("summary", "In short", _in_short(results, details))
+    summary = summary_table(results)
+    shown = None if summary.is_empty else _table(summary, details)
+    yield Part("summary", "In short", joined(_list(summary_sentences(results)), shown))
     for table in report_tables(results):
         yield Part(_name(table.title), table.title, _table(table, details))
     protocol = "fair" if any(g.protocol == "fair" for g in results.groups) else "paper"
@@ -55,12 +57,6 @@ def _parts(results: Results, details: Details) -> Iterator[Part]:
         yield Part("cases", "Case study", joined(element("p", CAPTION, class_="note"), cases))
     yield Part("missing", "What is missing", _missing(results, details))
     yield Part("making", "How it was made", _list(how_it_was_made(results)))
-
-
-def _in_short(results: Results, details: Details) -> Markup:
-    table = summary_table(results)
-    shown = None if table.is_empty else _table(table, details)
-    return joined(_list(summary_sentences(results)), shown)
 
 
 def _table(table: Table, details: Details) -> Markup:

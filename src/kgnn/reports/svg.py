@@ -108,25 +108,18 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
     blocks: list[tuple[list[int], float]] = []
     for i in order:
         blocks.append(([i], float(min(max(wanted[i], low), high))))
-        while len(blocks) > 1 and _touch(blocks[-2], blocks[-1], gap):
-            second, first = blocks.pop(), blocks.pop()
-            blocks.append(_merged(first[0] + second[0], wanted, gap, low, high))
+        while len(blocks) > 1:
+            (above, top), (below, next_top) = blocks[-2:]
+            if top + len(above) * gap <= next_top + 1e-9:
+                break
+            members = above + below
+            best = sum(wanted[j] - rank * gap for rank, j in enumerate(members)) / len(members)
+            blocks[-2:] = [(members, max(low, min(best, high - (len(members) - 1) * gap)))]
     placed = [0.0] * len(wanted)
     for members, top in blocks:
         for rank, i in enumerate(members):
             placed[i] = top + rank * gap
     return placed
-
-
-def _touch(above: tuple[list[int], float], below: tuple[list[int], float], gap: float) -> bool:
-    return above[1] + len(above[0]) * gap > below[1] + 1e-9
-
-
-def _merged(
-    members: list[int], wanted: Sequence[float], gap: float, low: float, high: float
-) -> tuple[list[int], float]:
-    best = sum(wanted[i] - rank * gap for rank, i in enumerate(members)) / len(members)
-    return members, max(low, min(best, high - (len(members) - 1) * gap))
 
 
 def beside_points(
