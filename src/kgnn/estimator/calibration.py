@@ -34,17 +34,10 @@ _TINY = 1e-12  # probability, where a logarithm is needed
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Predictions for graphs whose labels were not trained on.
+    """Predictions for graphs whose labels were not trained on."""
 
-    Attributes
-    ----------
-    proba : (n, n_classes) float
-    targets : (n,) int
-        Their true classes.
-    """
-
-    proba: Floats
-    targets: Ints
+    proba: Floats  # (n, n_classes)
+    targets: Ints  # (n,), their true classes
 
 
 def calibrate_model(model: GraphClassifier, task: Task) -> None:
@@ -140,16 +133,8 @@ def threshold(proba: Floats, targets: Ints, error: float) -> float:
     """Return the least probability that a label must have to be in the set.
 
     For new graphs from the same source, the true label has less in at most a share of ``error``,
-    on average over such samples and for any model.
-
-    Parameters
-    ----------
-    proba : (n, n_classes)
-        Of graphs that the model was not fitted on.
-    targets : (n,)
-        Their classes.
-    error : float
-        Share of graphs whose true label may be missing.
+    on average over such samples and for any model. Probabilities and classes are those of graphs
+    that the model was not fitted on.
 
     Examples
     --------

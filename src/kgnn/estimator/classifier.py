@@ -45,22 +45,13 @@ Graphs = GraphDataset | Sequence[Any]
 
 @dataclass(frozen=True)
 class Story:
-    """What happened in `fit`, for records and pages; empty where a method has nothing to tell.
+    """What happened in `fit`, for records and pages; empty where a method has nothing to tell."""
 
-    Attributes
-    ----------
-    curves : dict of str to History
-        Loss and validation score per epoch, by network.
-    rounds : list of dict
-        Plain JSON per round: ``n_selected``, ``agreement``, ``accuracy`` by network, and the
-        annotated ``rows`` of the training graphs with their ``targets`` (not in a saved model).
-    ending : str
-        Why the rounds ended; empty if there are none.
-    """
-
-    curves: dict[str, History]
+    curves: dict[str, History]  # loss and validation score per epoch, by network
+    # Plain JSON per round: ``n_selected``, ``agreement``, ``accuracy`` by network, and the
+    # annotated ``rows`` of the training graphs with their ``targets`` (not in a saved model).
     rounds: list[dict[str, Any]]
-    ending: str
+    ending: str  # why the rounds ended; empty if there are none
 
 
 @parameters

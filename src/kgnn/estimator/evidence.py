@@ -43,46 +43,25 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True)
 class Substructure:
-    """Nodes with the same surroundings, and their evidence.
+    """Nodes with the same surroundings, and their evidence."""
 
-    Attributes
-    ----------
-    text : str
-        The rooted subtree: a node's label, then its neighbors in parentheses.
-    depth : int
-        How far the surroundings reach.
-    nodes : tuple of int
-    evidence : dict of str to float
-        For the predicted class, from −20 to 20: by the model (``prediction``), and by its networks
-        if it has several.
-    without : float
-        Probability of the predicted class without these nodes.
-    """
-
-    text: str
-    depth: int
+    text: str  # the rooted subtree: a node's label, then its neighbors in parentheses
+    depth: int  # how far the surroundings reach
     nodes: tuple[int, ...]
+    # For the predicted class, from −20 to 20: by the model (``prediction``), and by its networks if
+    # it has several.
     evidence: dict[str, float]
-    without: float
+    without: float  # probability of the predicted class without these nodes
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Evidence for and against the predicted class.
+    """Evidence for and against the predicted class."""
 
-    Attributes
-    ----------
-    nodes : tuple of float
-        Evidence of each node; in large graphs, its share of the smallest measured substructure.
-    substructures : tuple of Substructure
-        Most evidence first.
-    notes : tuple of str
-        What could not be measured.
-    """
-
+    # Evidence of each node; in large graphs, its share of the smallest measured substructure.
     nodes: tuple[float, ...]
-    substructures: tuple[Substructure, ...]
-    notes: tuple[str, ...]
+    substructures: tuple[Substructure, ...]  # most evidence first
+    notes: tuple[str, ...]  # what could not be measured
 
 
 @dataclass(frozen=True)
@@ -92,17 +71,7 @@ class _Part:
 
 
 def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 2) -> Evidence:
-    """Measure the evidence of the parts of a graph.
-
-    Parameters
-    ----------
-    predict : callable
-    graph : GraphDataset
-        With one graph.
-    target : int
-        Column of the class that evidence is for.
-    depth : int
-        Of the deepest substructures.
+    """Measure the evidence of the parts of one graph for the class in column ``target``.
 
     Examples
     --------

@@ -28,30 +28,15 @@ _COMPARED_AT_ONCE = 1024  # graphs whose similarities to all labeled ones are in
 
 @dataclass(frozen=True)
 class Sketch:
-    """A graph to draw: whole, or its most important part.
-
-    Attributes
-    ----------
-    name : str
-    n_nodes, n_edges : int
-        Of the whole graph.
-    nodes : tuple of int
-        Nodes to draw, by their numbers in the graph.
-    edges : tuple of (int, int)
-        Between these, as positions in ``nodes``.
-    node_labels : tuple of str
-        Of the nodes to draw; empty where they have none.
-    edge_labels : tuple of str
-        Of the edges to draw; empty where they have none.
-    """
+    """A graph to draw: whole, or its most important part."""
 
     name: str
-    n_nodes: int
-    n_edges: int
-    nodes: tuple[int, ...]
-    edges: tuple[tuple[int, int], ...]
-    node_labels: tuple[str, ...]
-    edge_labels: tuple[str, ...] = ()
+    n_nodes: int  # of the whole graph
+    n_edges: int  # of the whole graph
+    nodes: tuple[int, ...]  # nodes to draw, by their numbers in the graph
+    edges: tuple[tuple[int, int], ...]  # between these, as positions in ``nodes``
+    node_labels: tuple[str, ...]  # of the nodes to draw; empty where they have none
+    edge_labels: tuple[str, ...] = ()  # of the edges to draw; empty where they have none
 
     @classmethod
     def of(cls, graph: Graph, importance: tuple[float, ...] = ()) -> Sketch:
@@ -84,73 +69,39 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Neighbor:
-    """A labeled graph next to another graph.
+    """A labeled graph next to another graph."""
 
-    Attributes
-    ----------
-    row : int
-        Position among the model's ``labeled_graphs_``.
-    name : str
-    label : object
-        Its class.
-    kernel_value : float
-        Cosine of the two graphs' kernel features: 1 for graphs that the kernel cannot tell apart,
-        0 for graphs that have nothing in common.
-    attention : tuple of float
-        Share of the memory's attention at each hop; empty without a memory.
-    """
-
-    row: int
+    row: int  # position among the model's ``labeled_graphs_``
     name: str
-    label: Any
+    label: Any  # its class
+    # Cosine of the two graphs' kernel features: 1 for graphs that the kernel cannot tell apart, 0
+    # for graphs that have nothing in common.
     kernel_value: float
+    # Share of the memory's attention at each hop; empty without a memory.
     attention: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a model gives a graph a class.
+    """Why a model gives a graph a class."""
 
-    Attributes
-    ----------
-    method : str
-        What the model is.
-    graph : Sketch
-        The graph that is explained.
-    classes : tuple
-        All labels.
-    predicted : object
-        The most probable one.
-    proba : dict of str to tuple of float
-        Probability of each class: the model's own (``prediction``), and those of its networks and
-        of ``both`` where it has several.
-    label_set : tuple or None
-        Labels that the graph may have, with an error of at most ``error``; None without held-out
-        graphs.
-    error : float
-    novelty : Novelty
-        How it differs from the training graphs.
-    evidence : Evidence
-        For and against the predicted class; see `kgnn.estimator.evidence`.
-    neighbors : tuple of Neighbor
-        Labeled graphs that the memory attends to most; without a memory, the most similar ones.
-    neighbor_graphs : tuple of Sketch
-        The same, to be drawn.
-    elsewhere : tuple of float
-        Share of the attention, by hop, that goes to graphs annotated by the model itself.
-    """
-
-    method: str
-    graph: Sketch
-    classes: tuple[Any, ...]
-    predicted: Any
+    method: str  # what the model is
+    graph: Sketch  # the graph that is explained
+    classes: tuple[Any, ...]  # all labels
+    predicted: Any  # the most probable one
+    # Probability of each class: the model's own (``prediction``), and those of its networks and of
+    # ``both`` where it has several.
     proba: dict[str, tuple[float, ...]]
+    # Labels that the graph may have, with an error of at most ``error``; None without held-out
+    # graphs.
     label_set: tuple[Any, ...] | None
     error: float
-    novelty: Novelty
-    evidence: Evidence
+    novelty: Novelty  # how it differs from the training graphs
+    evidence: Evidence  # for and against the predicted class; see `kgnn.estimator.evidence`
+    # Labeled graphs that the memory attends to most; without a memory, the most similar ones.
     neighbors: tuple[Neighbor, ...]
-    neighbor_graphs: tuple[Sketch, ...]
+    neighbor_graphs: tuple[Sketch, ...]  # the same, to be drawn
+    # Share of the attention, by hop, that goes to graphs annotated by the model itself.
     elsewhere: tuple[float, ...] = ()
 
     @property

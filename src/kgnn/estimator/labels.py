@@ -24,21 +24,10 @@ def encode_labels(
 ) -> tuple[Ints, list[Any]]:
     """Turn labels into codes, and return the classes that the codes are positions in.
 
-    Parameters
-    ----------
-    graphs : GraphDataset
-    y : array, optional
-        Label of each graph in any form; default: the targets of the graphs.
-    classes : sequence, optional
-        Of a fitted model; labels that are none of them are appended. Default: all labels, sorted.
-    names : sequence of str
-        Classes of the dataset that the model was fitted on: its labels may be positions in it.
-
-    Returns
-    -------
-    codes : (n_graphs,) int64
-        −1 for an unknown label.
-    classes : list
+    The code of an unknown label is −1. Without ``y``, the labels are the targets of the graphs.
+    Labels that are none of the ``classes`` of a fitted model are appended to them; without
+    ``classes``, they are all labels, sorted. ``names`` are the classes of the dataset that the
+    model was fitted on, in which its labels may be positions.
 
     Examples
     --------

@@ -20,21 +20,12 @@ _FACTOR = 1.5  # by which a size may exceed those of the training graphs
 
 
 class Novelty(NamedTuple):
-    """How a graph differs from the training graphs.
+    """How a graph differs from the training graphs."""
 
-    Attributes
-    ----------
-    score : float
-        Share of the graph's nodes whose neighborhood, or own label, no training graph has.
-    reasons : tuple of str
-        What differs; empty for a graph like the training graphs.
-    unknown_labels : int
-        Nodes with a label that no training graph has.
-    """
-
+    # Share of the graph's nodes whose neighborhood, or own label, no training graph has.
     score: float
-    reasons: tuple[str, ...]
-    unknown_labels: int
+    reasons: tuple[str, ...]  # what differs; empty for a graph like the training graphs
+    unknown_labels: int  # nodes with a label that no training graph has
 
     @property
     def is_novel(self) -> bool:
@@ -44,25 +35,13 @@ class Novelty(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Familiar:
-    """What the training graphs look like.
+    """What the training graphs look like."""
 
-    Attributes
-    ----------
-    label_names : tuple of str
-        Labels that nodes of training graphs have.
-    has_labels : bool
-    sizes : (2,) int
-        Fewest and most nodes.
-    neighborhoods : (n,) uint64
-        Colors of depth 1 of all training graphs, sorted.
-    usual : float
-        Share of neighborhoods unseen elsewhere that one training graph in a hundred exceeds.
-    """
-
-    label_names: tuple[str, ...]
+    label_names: tuple[str, ...]  # labels that nodes of training graphs have
     has_labels: bool
-    sizes: Ints
-    neighborhoods: Colors
+    sizes: Ints  # (2,), fewest and most nodes
+    neighborhoods: Colors  # (n,), colors of depth 1 of all training graphs, sorted
+    # Share of neighborhoods unseen elsewhere that one training graph in a hundred exceeds.
     usual: float
 
     @classmethod

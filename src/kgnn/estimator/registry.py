@@ -19,29 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A method as it is listed.
+    """A method as it is listed."""
 
-    Attributes
-    ----------
-    name : str
-        The paper's name in lower case.
-    path : str
-        ``module:Class``.
-    family : str
-    title : str
-        One line for people.
-    reference : str
-        Where it was published.
-    revision : int
-        Raised when a change of the code changes the method's results, so that older records are
-        not mixed with newer ones.
-    """
-
-    name: str
-    path: str
+    name: str  # the paper's name in lower case
+    path: str  # ``module:Class``
     family: str
-    title: str
-    reference: str
+    title: str  # one line for people
+    reference: str  # where it was published
+    # Raised when a change of the code changes the method's results, so that older records are not
+    # mixed with newer ones.
     revision: int = 1
 
 

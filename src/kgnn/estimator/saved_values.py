@@ -167,14 +167,7 @@ class Writer:
 
 
 class Reader:
-    """Turns JSON and arrays back into values; see `Writer`.
-
-    Parameters
-    ----------
-    arrays : dict of str to array
-    given : dict of str to type
-        Classes of the caller's, by name.
-    """
+    """Turns JSON and arrays back into values; ``given`` are classes of the caller's, by name."""
 
     def __init__(
         self, arrays: Mapping[str, np.ndarray], given: Mapping[str, type] | None = None

@@ -51,14 +51,7 @@ class ModelFileError(KgnnError, ValueError):
 
 
 def save_model(model: GraphClassifier, path: str | Path) -> Path:
-    """Write a fitted model and return the file; an older one stays as it was if writing fails.
-
-    Parameters
-    ----------
-    model : GraphClassifier
-    path : path
-        A folder, or a file that ends in ``.safetensors``.
-    """
+    """Write a fitted model and return the file; an older one stays as it was if writing fails."""
     writer = Writer()
     try:
         header = {

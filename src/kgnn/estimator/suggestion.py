@@ -38,35 +38,19 @@ _HIGH_ENTROPY, _HIGH_DISAGREEMENT = 0.9, 0.2  # worth mentioning
 
 
 class Suggestion(NamedTuple):
-    """A graph worth labeling.
+    """A graph worth labeling."""
 
-    Attributes
-    ----------
-    row : int
-        Its position among the graphs that were given.
-    name : str
-    predicted : object
-        The label that the model gives it.
-    confidence : float
-        Probability of that label.
-    disagreement : float or None
-        Probability that the parts of the model put on different classes, at most 1; None for a
-        model of one part.
-    distance : float
-        To the most similar labeled graph: 0 for one that the Weisfeiler-Lehman kernel cannot tell
-        apart, 1 for a graph that has nothing in common with any.
-    alike : int
-        How many other candidates look exactly the same; one label serves them all.
-    why : str
-    """
-
-    row: int
+    row: int  # its position among the graphs that were given
     name: str
-    predicted: Any
-    confidence: float
+    predicted: Any  # the label that the model gives it
+    confidence: float  # probability of that label
+    # Probability that the parts of the model put on different classes, at most 1; None for a model
+    # of one part.
     disagreement: float | None
+    # To the most similar labeled graph: 0 for one that the Weisfeiler-Lehman kernel cannot tell
+    # apart, 1 for a graph that has nothing in common with any.
     distance: float
-    alike: int
+    alike: int  # how many other candidates look exactly the same; one label serves them all
     why: str
 
 
@@ -75,18 +59,8 @@ def next_to_label(
 ) -> list[Suggestion]:
     """Return at most ``n`` graphs to label next, the most useful first.
 
-    Parameters
-    ----------
-    graphs : GraphDataset
-        Those with a target count as labeled. Of graphs that look exactly alike one is suggested,
-        and none if one of them is labeled.
-    labeled : GraphDataset
-        What the model was fitted on.
-    ask : callable
-        Graphs to probabilities of the model (``prediction``) and of its parts.
-    classes : sequence
-        Labels of the columns of probabilities.
-    n : int
+    Graphs with a target count as labeled, like ``labeled``, which the model was fitted on. Of
+    graphs that look exactly alike one is suggested, and none if one of them is labeled.
 
     Examples
     --------
@@ -122,20 +96,11 @@ def next_to_label(
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Graphs that may be suggested, one of each set of identical-looking graphs.
+    """Graphs that may be suggested, one of each set of identical-looking graphs."""
 
-    Attributes
-    ----------
-    rows : (n,) int
-    alike : (n,) int
-        How many others look the same.
-    noise : (n,) float
-        From 0 to 1, a hash of the graph and of what is labeled.
-    """
-
-    rows: Ints
-    alike: Ints
-    noise: Floats
+    rows: Ints  # (n,)
+    alike: Ints  # (n,), how many others look the same
+    noise: Floats  # (n,), from 0 to 1, a hash of the graph and of what is labeled
 
     @classmethod
     def of(cls, graphs: GraphDataset, known: Sequence[GraphDataset]) -> Candidates:
@@ -154,20 +119,11 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Opinion:
-    """What a model says of graphs.
+    """What a model says of graphs."""
 
-    Attributes
-    ----------
-    proba : (n, n_classes)
-    entropy : (n,)
-        Of the probabilities, as a share of its maximum.
-    disagreement : (n,) or None
-        Probability that the model's parts put on different classes.
-    """
-
-    proba: Floats
-    entropy: Floats
-    disagreement: Floats | None
+    proba: Floats  # (n, n_classes)
+    entropy: Floats  # (n,), of the probabilities, as a share of its maximum
+    disagreement: Floats | None  # (n,), probability that the model's parts put on different classes
 
     @classmethod
     def of(cls, asked: Mapping[str, Floats]) -> Opinion:
@@ -196,13 +152,7 @@ def most_covering(similarity: Floats, covered: Floats, uncertainty: Floats, n: i
     The gain of a row is how much more similar to the others it is than all known and chosen rows,
     summed over the others and multiplied by the row's uncertainty.
 
-    Parameters
-    ----------
-    similarity : (m, m)
-    covered : (m,)
-        Similarity of each to the most similar known one.
-    uncertainty : (m,)
-    n : int
+    ``covered`` is the similarity of each row to the most similar known one.
 
     Examples
     --------

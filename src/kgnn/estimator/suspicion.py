@@ -21,21 +21,12 @@ _LEAST = 0.5  # probability of the likely class, even where a view recognizes th
 
 
 class Suspicion(NamedTuple):
-    """A label that may be wrong.
-
-    Attributes
-    ----------
-    row : int
-    given, likely : int
-        Its class, and the one that all views prefer.
-    confidence : float
-        Lowest probability of the likely class over the views.
-    """
+    """A label that may be wrong."""
 
     row: int
-    given: int
-    likely: int
-    confidence: float
+    given: int  # its class
+    likely: int  # the one that all views prefer
+    confidence: float  # lowest probability of the likely class over the views
 
 
 def suspicious_labels(views: Sequence[Floats], targets: Ints) -> list[Suspicion]:
@@ -44,12 +35,8 @@ def suspicious_labels(views: Sequence[Floats], targets: Ints) -> list[Suspicion]
     A view contradicts a label where its most probable class is another one, and more probable
     than that class is, on average, for the graphs that have it as their label.
 
-    Parameters
-    ----------
-    views : sequence of (n, n_classes) arrays
-        Probabilities of models that were not trained on these labels.
-    targets : (n,)
-        The given classes; −1 is never suspicious.
+    ``views`` are probabilities, ``(n, n_classes)``, of models that were not trained on these
+    labels; a target of −1 is never suspicious.
 
     Examples
     --------
