@@ -13,8 +13,8 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from kgnn.cli.own_graphs import require_writable_folder
-from kgnn.cli.show import err, print_json, progress_bars, table
+from kgnn.cli.own_graphs import JsonOption, require_writable_folder
+from kgnn.cli.show import err, print_json, progress_bars, say, table
 from kgnn.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def bench(
     memory_limit: Annotated[
         str | None, typer.Option(help="What a cell may take, such as 4GiB or 500MiB.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Run the cells of GRID that the store has no record of; stop and go on at any time."""
     from dataclasses import replace
@@ -75,12 +75,10 @@ def bench(
     except KeyboardInterrupt:
         kept = f"stopped; what is finished is in {output}, the same command goes on from there"
         none = "stopped before any cell was finished; nothing was written"
-        err().print(kept if output.is_dir() else none, highlight=False, soft_wrap=True)
+        say(kept if output.is_dir() else none)
         raise typer.Exit(130) from None
-    if as_json:
-        print_json(_summary(progress))
-    else:
-        _tell(progress, output)
+    summary = _summary(progress)
+    print_json(summary) if as_json else _tell(summary, output)
     if progress.failed:
         raise typer.Exit(1)
 
@@ -148,20 +146,11 @@ def _datasets(names: tuple[str, ...]) -> tuple[dict[str, str], dict[str, float]]
 
 def _view(title: str, progress: Progress) -> Group:
     n_done = progress.found + len(progress.finished) - len(progress.failed)
-    left = progress.seconds_left
-    counts = table(
-        title,
-        *((heading, "right") for heading in ("cells", "done", "running", "waiting", "failed")),
-        ("time left", "right"),
-    )
-    counts.add_row(
-        str(len(progress.cells)),
-        str(n_done),
-        str(len(progress.running)),
-        str(len(progress.waiting)),
-        str(len(progress.failed)),
-        "?" if left is None else _duration(left),
-    )
+    headings = (">cells", ">done", ">running", ">waiting", ">failed", ">time left")
+    counts = table(title, *headings)
+    numbers = (n_done, len(progress.running), len(progress.waiting), len(progress.failed))
+    left = "?" if progress.seconds_left is None else _duration(progress.seconds_left)
+    counts.add_row(str(len(progress.cells)), *map(str, numbers), left)
     lines = [Text(f"  {cell}", style="dim") for cell in progress.running[:_MOST_LINES]]
     lines += [
         Text(f"  failed: {record.cell}: {record.reason}", style="red", overflow="ellipsis")
@@ -186,18 +175,14 @@ def _summary(progress: Progress) -> dict[str, Any]:
     }
 
 
-def _tell(progress: Progress, store: Path) -> None:
-    told = _summary(progress)
-    console = err()
+def _tell(told: dict[str, Any], store: Path) -> None:
     for cell, reason in told["failed"].items():
-        console.print(Text.assemble(("failed:", "red"), f" {cell}: {reason}"), soft_wrap=True)
+        err().print(Text.assemble(("failed:", "red"), f" {cell}: {reason}"), soft_wrap=True)
     declined = f", {told['declined']} declined" if told["declined"] else ""
     failed = f", {len(told['failed'])} failed (run again to retry)" if told["failed"] else ""
     were = "was" if told["found"] == 1 else "were"
-    console.print(
+    say(
         f"{told['cells']} cell{'s' * (told['cells'] != 1)}: {told['found']} {were} there, "
-        f"{told['done']} done now"
-        f"{declined}{failed}. Read them with: kgnn report {store} -o page.html",
-        highlight=False,
-        soft_wrap=True,
+        f"{told['done']} done now{declined}{failed}. "
+        f"Read them with: kgnn report {store} -o page.html"
     )

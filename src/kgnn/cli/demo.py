@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.text import Text
 
-from kgnn.cli.own_graphs import require_writable
+from kgnn.cli.own_graphs import JsonOption, require_writable
 from kgnn.cli.show import out, print_json, progress_bars, table
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def demo(
         typer.Option("--output", "-o", help="Where to keep the model; else a temporary folder."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of the methods.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Guess which package a function comes from, knowing that of one function in ten."""
     folder = Path(tempfile.mkdtemp(prefix="kgnn-demo-")) if output is None else output
@@ -129,36 +129,24 @@ def _show(record: dict[str, Any]) -> None:
         f"The package of {record['labeled']} is known, that of {record['unlabeled']} more is "
         f"hidden; which packages do {record['test']} new functions come from?\n"
     )
-    grid = table(
-        "Accuracy on new functions", ("method", "left"), ("%", "right"), ("seconds", "right")
-    )
+    grid = table("Accuracy on new functions", "method", ">%", ">seconds")
     grid.add_row("always the largest package", f"{record['majority']:.1f}", "")
     for name, value in record["accuracy"].items():
         mark = " (chosen on VAL)" if name == record["best"] else ""
         grid.add_row(name + mark, f"{value:.1f}", f"{record['seconds'][name]:.1f}")
     console.print(grid)
-    grid = table(
-        f"What {record['best']} says of new functions",
-        ("function", "left"),
-        ("predicted", "left"),
-        ("confidence", "right"),
-        ("truth", "left"),
-    )
+    title = f"What {record['best']} says of new functions"
+    grid = table(title, "function", "predicted", ">confidence", "truth")
     for p in record["predictions"]:
         right = "green" if p["predicted"] == p["truth"] else "red"
-        grid.add_row(
-            _short(p["name"]),
-            Text(p["predicted"], style=right),
-            f"{p['confidence']:.0%}",
-            p["truth"],
-        )
+        predicted = Text(p["predicted"], style=right)
+        grid.add_row(_short(p["name"]), predicted, f"{p['confidence']:.0%}", p["truth"])
     console.print(grid)
     first = record["predictions"][_surest(record["predictions"])]
     console.print(
         f"The model is in {record['model']}; why {_short(first['name'])} is taken for "
         f"{first['predicted']}: {record['explanation']}",
         highlight=False,
-        markup=False,
         soft_wrap=True,
     )
     console.print(

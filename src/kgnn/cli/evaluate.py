@@ -9,17 +9,20 @@ import typer
 from rich.table import Table
 
 from kgnn.cli.own_graphs import (
+    DataArgument,
     IdColumn,
     IgnoreUnknown,
+    JsonOption,
     LabelColumn,
     LabelsFile,
     LabelsOption,
     ReadOption,
+    ThreadsOption,
     load_with_labels,
     reading_options,
     require_labels_file,
 )
-from kgnn.cli.show import err, out, print_json, progress_bars, table
+from kgnn.cli.show import out, print_json, progress_bars, say, table
 from kgnn.errors import GraphDataError
 
 if TYPE_CHECKING:
@@ -30,14 +33,14 @@ if TYPE_CHECKING:
 
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model that was saved.")],
-    data: Annotated[str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")],
+    data: DataArgument,
     labels: LabelsOption = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     ignore_unknown: IgnoreUnknown = False,
     read: ReadOption = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    threads: ThreadsOption = 1,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare the predictions of a model with the labels of the graphs in DATA."""
     given_in = LabelsFile(labels, id_column, label_column, ignore_unknown)
@@ -56,8 +59,7 @@ def evaluate(
         print_json(found.record())
     else:
         _show(found.quality)
-        for line in found.notes():
-            err().print(line, highlight=False, markup=False, soft_wrap=True)
+        say(*found.notes())
 
 
 class Judged(NamedTuple):
@@ -146,23 +148,15 @@ def _show(found: Quality) -> None:
     if found.sets:
         console.print(_sets(found))
     if strange := set(found.true_classes) - set(found.classes):
-        err().print(
+        say(
             f"The model does not know the classes {', '.join(sorted(strange))}; their graphs count "
-            "as wrong.",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
+            "as wrong."
         )
 
 
 def _confusion(found: Quality) -> Table:
-    columns = [(name, "right") for name in found.classes]
-    grid = table(
-        "True classes (rows) and predicted ones (columns)",
-        ("class", "left"),
-        *columns,
-        ("right %", "right"),
-    )
+    title = "True classes (rows) and predicted ones (columns)"
+    grid = table(title, "class", *(f">{name}" for name in found.classes), ">right %")
     for name, counts in zip(found.true_classes, found.confusion, strict=True):
         if n := sum(counts):
             right = counts[found.classes.index(name)] if name in found.classes else 0
@@ -177,13 +171,9 @@ def _confusion(found: Quality) -> Table:
 
 
 def _sets(found: Quality) -> Table:
-    grid = table(
-        "Sets of labels",
-        ("allowed error %", "right"),
-        ("truth in the set %", "right"),
-        ("labels in a set", "right"),
-    )
+    headings = (">allowed error %", ">truth in the set %", ">labels in a set")
+    grid = table("Sets of labels", *headings)
     for each in found.sets:
-        cells = (100 * each.error, 100 * each.coverage)
-        grid.add_row(*(f"{cell:.1f}" for cell in cells), f"{each.mean_size:.2f}")
+        error, coverage = f"{100 * each.error:.1f}", f"{100 * each.coverage:.1f}"
+        grid.add_row(error, coverage, f"{each.mean_size:.2f}")
     return grid

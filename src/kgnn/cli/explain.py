@@ -7,8 +7,14 @@ from typing import Annotated
 
 import typer
 
-from kgnn.cli.own_graphs import ReadOption, find_graph, reading_options, require_writable
-from kgnn.cli.show import err, out, print_json, progress_bars
+from kgnn.cli.own_graphs import (
+    JsonOption,
+    ReadOption,
+    find_graph,
+    reading_options,
+    require_writable,
+)
+from kgnn.cli.show import out, print_json, progress_bars, say
 from kgnn.errors import ParameterError
 
 
@@ -23,7 +29,7 @@ def explain(
         int, typer.Option("-n", "--number", min=1, help="Labeled graphs to show beside it.")
     ] = 5,
     read: ReadOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Explain the prediction of MODEL for one graph of DATASET: evidence and similar graphs."""
     if output is not None and output.is_dir():
@@ -40,10 +46,10 @@ def explain(
     if as_json:
         print_json(explanation.to_json())
     else:
-        out().print(str(explanation), markup=False, highlight=False, soft_wrap=True)
+        out().print(str(explanation), highlight=False, soft_wrap=True)
     if output is not None:
         from kgnn.files import write_text
         from kgnn.reports.explanation_page import explanation_page
 
         write_text(output, explanation_page(explanation))
-        err().print(f"The page is in {output}.", highlight=False, soft_wrap=True)
+        say(f"The page is in {output}.")

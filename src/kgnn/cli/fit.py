@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgnn.cli.own_graphs import (
+    DataArgument,
     IdColumn,
     IgnoreUnknown,
+    JsonOption,
     KeepTargets,
     LabelColumn,
     LabeledGraphs,
@@ -22,13 +24,14 @@ from kgnn.cli.own_graphs import (
     PresetOption,
     ReadOption,
     SettingsOption,
+    ThreadsOption,
     chosen_parameters,
     load_with_labels,
     reading_options,
     require_labels_file,
     require_writable,
 )
-from kgnn.cli.show import err, print_json, progress_bars
+from kgnn.cli.show import print_json, progress_bars, say
 from kgnn.errors import KgnnError, KgnnWarning
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ _NAMED = 5  # ids in a message
 
 
 def fit(
-    data: Annotated[str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")],
+    data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.")],
     labels: LabelsOption = None,
     method: Annotated[
@@ -62,8 +65,8 @@ def fit(
     ignore_unknown: IgnoreUnknown = False,
     keep_targets: KeepTargets = False,
     read: ReadOption = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    threads: ThreadsOption = 1,
+    as_json: JsonOption = False,
 ) -> None:
     """Learn from the graphs in DATA, some of which have a label, and save the model."""
     from kgnn.estimator.parameters import check
@@ -94,7 +97,7 @@ def fit(
                 held_out = graphs[use.validation] if len(use.validation) else None
                 model.fit(graphs[use.training], validation=held_out)
             except KeyboardInterrupt:  # a fit that can predict already ends by itself
-                _say("Stopped before there was anything to keep; nothing was written.")
+                say("Stopped before there was anything to keep; nothing was written.")
                 raise typer.Exit(_INTERRUPTED) from None
             seconds = time.perf_counter() - start
             file = model.save(output)
@@ -136,7 +139,7 @@ def _tell_data(data: str, found: LabeledGraphs, use: LabelUse) -> None:
     if left_out := found.unknown_ids:
         named = ", ".join(left_out[:_NAMED]) + (", …" if len(left_out) > _NAMED else "")
         lines.append(f"{len(left_out)} ids are of no graph and were left out: {named}")
-    _say(*lines)
+    say(*lines)
     if alone := [name for name, n in check_labels(found.graphs).items() if n == 1]:
         named = ", ".join(alone[:_NAMED]) + (", …" if len(alone) > _NAMED else "")
         warnings.warn(
@@ -145,7 +148,7 @@ def _tell_data(data: str, found: LabeledGraphs, use: LabelUse) -> None:
             stacklevel=2,
         )
     if found.unused_targets:
-        _say(
+        say(
             f"{found.unused_targets} graphs have a class in the data but not in --labels; they "
             "count as unlabeled (--keep-targets would use them)"
         )
@@ -155,12 +158,7 @@ def _tell_of_attributes(graphs: GraphDataset, unfitted: GraphClassifier) -> None
     """Say that numbers at the nodes are left aside, where the method could use them."""
     if graphs.node_attributes is None or unfitted.get_params().get("use_attributes") is not False:
         return
-    _say("the attributes of nodes are not used (--set use_attributes=True would use them)")
-
-
-def _say(*lines: str) -> None:
-    for line in lines:
-        err().print(line, highlight=False, markup=False, soft_wrap=True)
+    say("the attributes of nodes are not used (--set use_attributes=True would use them)")
 
 
 def _record(method: str, model: GraphClassifier, file: Path, seconds: float) -> dict[str, Any]:
@@ -182,12 +180,12 @@ def _tell_result(record: dict[str, Any], model: GraphClassifier, report: Path | 
 
     found = held_out_quality(model)
     if found is None:
-        _say(f"How good it is, is not known: {basis_in_words(model)}.")
+        say(f"How good it is, is not known: {basis_in_words(model)}.")
     else:
-        _say(f"{found.in_words()}.", f"Based on {basis_in_words(model)}.")
+        say(f"{found.in_words()}.", f"Based on {basis_in_words(model)}.")
     if report is not None:
-        _say(f"The report is in {report}.")
-    _say(
+        say(f"The report is in {report}.")
+    say(
         f"The model is in {record['model']}, after {record['seconds']:.0f} s. Ask it with: "
         f"kgnn predict {record['model']} DATA -o predictions.csv"
     )

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from kgnn.cli.own_graphs import JsonOption
 from kgnn.cli.show import out, print_json, progress_bars, table
 
 model = typer.Typer(help="Look at saved models.", no_args_is_help=True)
@@ -21,7 +22,7 @@ def group() -> None:
 @model.command()
 def show(
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved model.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show the method, its data, its calibration and its rounds."""
     with progress_bars() as bars:
@@ -54,7 +55,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _show(record: dict[str, Any]) -> None:
-    grid = table(f"Model {record['file']}", ("", "left"), ("", "left"))
+    grid = table(f"Model {record['file']}", "", "")
     grid.show_header = False
     for name, value in _lines(record):
         grid.add_row(name, Text(value))  # names of others' classes are no markup
@@ -62,7 +63,9 @@ def _show(record: dict[str, Any]) -> None:
     console.print(grid)
     if record["rounds"]:
         console.print(_rounds(record["rounds"]))
-        console.print(_ending(record["ending"]), highlight=False)
+        from kgnn.evaluation.model_facts import ENDINGS
+
+        console.print(ENDINGS.get(record["ending"], record["ending"]), highlight=False)
 
 
 def _lines(record: dict[str, Any]) -> list[tuple[str, str]]:
@@ -86,21 +89,10 @@ def _rounds(rounds: list[dict[str, Any]]) -> Any:
     from kgnn.reports.paper import network_title
 
     networks = list(dict.fromkeys(who for each in rounds for who in each["accuracy"]))
-    grid = table(
-        "Rounds",
-        ("round", "right"),
-        ("annotated", "right"),
-        ("agree %", "right"),
-        *((f"{network_title(who)} %", "right") for who in networks),
-    )
+    titles = [f">{network_title(who)} %" for who in networks]
+    grid = table("Rounds", ">round", ">annotated", ">agree %", *titles)
     for number, each in enumerate(rounds):
         agreed = "" if each["agreement"] is None else f"{100 * each['agreement']:.1f}"
         accuracy = [f"{100 * each['accuracy'].get(who, float('nan')):.1f}" for who in networks]
         grid.add_row(str(number), f"{each['selected']:,}", agreed, *accuracy)
     return grid
-
-
-def _ending(why: str) -> str:
-    from kgnn.evaluation.model_facts import ENDINGS
-
-    return ENDINGS.get(why, why)

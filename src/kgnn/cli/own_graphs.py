@@ -41,6 +41,11 @@ PresetOption = Annotated[
     str | None,
     typer.Option(help="Settings to start from: paper, those of the method's paper."),
 ]
+DataArgument = Annotated[
+    str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")
+]
+ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads to compute with.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 # A disk with less than this is as good as full.
 _PROBE_BYTES = 1 << 20
 

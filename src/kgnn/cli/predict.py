@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kgnn.cli.own_graphs import ReadOption, reading_options, require_writable
-from kgnn.cli.show import csv_line, err, json_line, progress_bars, writing
+from kgnn.cli.own_graphs import ReadOption, ThreadsOption, reading_options, require_writable
+from kgnn.cli.show import csv_line, json_line, progress_bars, say, writing
 from kgnn.errors import GraphDataError, ParameterError, Skipped
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def predict(
     workers: Annotated[int | None, typer.Option(min=1, help="Files at a time, with ray.")] = None,
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster; else a local one.")] = None,
     read: ReadOption = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
+    threads: ThreadsOption = 1,
 ) -> None:
     """Predict the classes of the graphs in DATA, which may be larger than memory."""
     _require_engine(engine, workers, address)
@@ -229,7 +229,7 @@ def _say(summary: Summary, output: str) -> None:
     if output != "-":
         told.append(f"Written to {output}.")
     lines = [" ".join(told), *_skipped_in_words(summary.skipped)]
-    err().print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+    say("\n".join(lines))
 
 
 def _skipped_in_words(skipped: Skipped) -> list[str]:

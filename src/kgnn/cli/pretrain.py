@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgnn.cli.own_graphs import (
+    JsonOption,
     ReadOption,
     SettingsOption,
+    ThreadsOption,
     reading_options,
     require_writable_folder,
 )
-from kgnn.cli.show import err, out, print_json, progress_bars
+from kgnn.cli.show import out, print_json, progress_bars, say
 from kgnn.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ def pretrain(
     settings: SettingsOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     read: ReadOption = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    threads: ThreadsOption = 1,
+    as_json: JsonOption = False,
 ) -> None:
     """Pre-train an encoder on all graphs of DATASET, without their classes.
 
@@ -91,12 +93,10 @@ def _tell(summary: dict[str, Any]) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    err().print(
+    say(
         f"Use it with --set pretrained={summary['folder']}. It has seen every graph of "
         f"{summary['dataset']}, though no class: accuracy on some of them is then not that on new "
-        "graphs.",
-        highlight=False,
-        soft_wrap=True,
+        "graphs."
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgnn.cli.own_graphs import require_writable, require_writable_folder
-from kgnn.cli.show import err, progress_bars
+from kgnn.cli.show import progress_bars, say
 from kgnn.errors import DatasetUnavailableError, ParameterError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def report(
         else:
             told = _write_text(_text(form, records, title), place)
     made_of = f"{len(records):,} record{'s' * (len(records) != 1)}"
-    err().print(f"{told}, made of {made_of}.", highlight=False, soft_wrap=True)
+    say(f"{told}, made of {made_of}.")
 
 
 def _require_place(form: str, place: Path) -> None:

@@ -9,13 +9,15 @@ import typer
 from rich.table import Table
 
 from kgnn.cli.own_graphs import (
+    JsonOption,
     PresetOption,
     ReadOption,
     SettingsOption,
+    ThreadsOption,
     chosen_parameters,
     reading_options,
 )
-from kgnn.cli.show import err, out, print_json, progress_bars, table
+from kgnn.cli.show import err, out, print_json, progress_bars, say, table
 from kgnn.errors import KgnnWarning
 
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ def run(
     settings: SettingsOption = None,
     preset: PresetOption = None,
     read: ReadOption = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads to compute with.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    threads: ThreadsOption = 1,
+    as_json: JsonOption = False,
 ) -> None:
     """Evaluate METHOD on DATASET: fit on TRAIN, choose on VAL, score once on TEST."""
     from kgnn.estimator.registry import method_class, name_of
@@ -66,50 +68,36 @@ def run(
                 ):
                     results.append(result)
                     if result.rounds and not as_json:
-                        err().print(_annotations_in_words(result), highlight=False, soft_wrap=True)
+                        say(_annotations_in_words(result))
                     bars.advance(waiting)
             except KeyboardInterrupt:
                 is_stopped = True
     if results:
         evaluation = Evaluation(name_of(cls), graphs.name, protocol, labels, tuple(results))
-        _tell(_honest(evaluation.summary()), as_json)
+        summary = evaluation.summary()
+        if len(results) == 1:
+            summary["std"] = None  # a single split tells nothing about it
+        if as_json:
+            print_json(summary)
+        else:
+            out().print(_as_table(summary))
+            err().print(_in_words(summary), highlight=False)
     if is_stopped:
         kept = "the numbers are of these alone" if results else "there is nothing to show"
         err().print(f"stopped after {len(results)} of {splits} splits; {kept}", highlight=False)
         raise typer.Exit(_INTERRUPTED)
 
 
-def _honest(summary: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the deviation of a single split, about which nothing is known."""
-    return {**summary, "std": summary["std"] if len(summary["splits"]) > 1 else None}
-
-
-def _tell(summary: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(summary)
-    else:
-        out().print(_as_table(summary))
-        err().print(_in_words(summary), highlight=False)
-
-
 def _as_table(summary: dict[str, Any]) -> Table:
-    grid = table(
+    title = (
         f"{summary['method']} on {summary['dataset']}, {100 * summary['labels']:g} % labels, "
-        f"{summary['protocol']} protocol",
-        ("seed", "right"),
-        ("labeled", "right"),
-        ("VAL %", "right"),
-        ("TEST %", "right"),
-        ("seconds", "right"),
+        f"{summary['protocol']} protocol"
     )
+    grid = table(title, ">seed", ">labeled", ">VAL %", ">TEST %", ">seconds")
     for split in summary["splits"]:
-        grid.add_row(
-            str(split["seed"]),
-            str(split["labeled"]),
-            f"{split['validation_accuracy']:.1f}",
-            f"{split['accuracy']:.1f}",
-            f"{split['seconds']:.1f}",
-        )
+        measured = (split[key] for key in ("validation_accuracy", "accuracy", "seconds"))
+        numbers = (f"{number:.1f}" for number in measured)
+        grid.add_row(str(split["seed"]), str(split["labeled"]), *numbers)
     grid.add_section()
     apart = "" if summary["std"] is None else f" ± {summary['std']:.1f}"
     grid.add_row("mean", "", "", f"{summary['mean']:.1f}{apart}", f"{summary['seconds']:.1f}")

@@ -38,13 +38,19 @@ def err() -> Console:
     return Console(stderr=True, **_PLAIN)
 
 
+def say(*lines: str) -> None:
+    """Print messages, each as one line however long it is."""
+    for line in lines:
+        err().print(line, highlight=False, soft_wrap=True)
+
+
 def print_json(value: Any) -> None:
     """Print JSON and nothing else."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def table(title: str, *columns: tuple[str, str]) -> Table:
-    """Start a table; each column is a heading and ``left`` or ``right``, the first one a name."""
+def table(title: str, *headings: str) -> Table:
+    """Start a table; the first column is not wrapped, a heading with ``>`` is aligned right."""
     grid = Table(
         title=title,
         title_justify="left",
@@ -53,9 +59,9 @@ def table(title: str, *columns: tuple[str, str]) -> Table:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    for position, (heading, side) in enumerate(columns):
-        justify: Literal["left", "right"] = "right" if side == "right" else "left"
-        grid.add_column(heading, justify=justify, no_wrap=position == 0)
+    for position, heading in enumerate(headings):
+        justify: Literal["left", "right"] = "right" if heading.startswith(">") else "left"
+        grid.add_column(heading.removeprefix(">"), justify=justify, no_wrap=position == 0)
     return grid
 
 

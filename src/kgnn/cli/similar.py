@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgnn.cli.own_graphs import ReadOption, find_graph, reading_options
+from kgnn.cli.own_graphs import JsonOption, ReadOption, find_graph, reading_options
 from kgnn.cli.show import out, print_json, progress_bars, table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def similar(
     number: Annotated[int, typer.Option("-n", "--number", help="How many to show.", min=1)] = 10,
     kernel: Annotated[str, typer.Option(help="wl, wl-oa, sp or graphlets.")] = "wl",
     read: ReadOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show the graphs that are most similar to one graph, with their kernel values."""
     from kgnn.graphs.loading import load
@@ -37,15 +37,11 @@ def similar(
             {"dataset": graphs.name, "kernel": kernel, **_described(query), "similar": shown}
         )
         return
-    grid = table(
+    title = (
         f"Most similar to {query.name} (class {query.target or 'unknown'}, {query.n_nodes} nodes, "
-        f"{query.n_edges} edges), {graphs.name}, kernel {kernel}",
-        ("graph", "left"),
-        ("class", "left"),
-        ("nodes", "right"),
-        ("edges", "right"),
-        ("value", "right"),
+        f"{query.n_edges} edges), {graphs.name}, kernel {kernel}"
     )
+    grid = table(title, "graph", "class", ">nodes", ">edges", ">value")
     for each, value in found:
         sizes = (str(each.n_nodes), str(each.n_edges))
         grid.add_row(each.name, each.target or "", *sizes, f"{value:.4f}")

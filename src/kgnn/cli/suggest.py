@@ -12,6 +12,7 @@ import typer
 
 from kgnn.cli.own_graphs import (
     IdColumn,
+    JsonOption,
     LabelColumn,
     LabelsFile,
     LabelsOption,
@@ -22,7 +23,7 @@ from kgnn.cli.own_graphs import (
     require_labels_file,
     require_writable,
 )
-from kgnn.cli.show import csv_line, err, out, print_json, progress_bars, table
+from kgnn.cli.show import csv_line, err, out, print_json, progress_bars, say, table
 from kgnn.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def suggest(
             help="A .csv file to fill in, for fit --labels; or .json, of a simulation also .svg.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    as_json: JsonOption = False,
     labels: LabelsOption = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
@@ -166,23 +167,11 @@ def _tell_next(source: list[str], given: LabelsFile, output: Path) -> None:
     words += [word for option, name in columns.items() if name for word in (option, name)]
     words += [] if given.paths else ["--keep-targets"]
     command = shlex.join(["kgnn", "fit", *source, *words])
-    err().print(
-        f"Fill in its column of labels, then: {command} -o MODEL",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    say(f"Fill in its column of labels, then: {command} -o MODEL")
 
 
 def _as_table(dataset: str, found: list[Suggestion]) -> Table:
-    grid = table(
-        f"To label next, {dataset}",
-        ("graph", "left"),
-        ("now", "left"),
-        ("confidence", "right"),
-        ("distance", "right"),
-        ("why", "left"),
-    )
+    grid = table(f"To label next, {dataset}", "graph", "now", ">confidence", ">distance", "why")
     for each in found:
         numbers = (f"{each.confidence:.2f}", f"{each.distance:.2f}")
         grid.add_row(each.name, str(each.predicted), *numbers, each.why)
@@ -241,13 +230,8 @@ def _gain_in_words(summary: dict[str, Any]) -> str:
 def _curves_table(done: Labeling, method: str) -> Table:
     from kgnn.evaluation.labeling import RANDOM, SUGGESTED
 
-    grid = table(
-        f"{method} on {done.dataset}: accuracy in %, by how labels are chosen",
-        ("labels", "right"),
-        (SUGGESTED, "right"),
-        (RANDOM, "right"),
-        ("difference", "right"),
-    )
+    title = f"{method} on {done.dataset}: accuracy in %, by how labels are chosen"
+    grid = table(title, ">labels", f">{SUGGESTED}", f">{RANDOM}", ">difference")
     columns = (done.labels, done.mean(SUGGESTED), done.mean(RANDOM), *done.difference())
     is_known = len(done.accuracies(RANDOM)) > 1  # how much splits differ
     for labels, suggested, random, apart, error in zip(*columns, strict=True):
@@ -300,4 +284,4 @@ def _write_text(path: Path, text: str) -> None:
     from kgnn.files import write_text
 
     write_text(path, text)
-    err().print(f"wrote {path}", highlight=False, soft_wrap=True)
+    say(f"wrote {path}")
