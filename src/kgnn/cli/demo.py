@@ -16,7 +16,7 @@ from kgnn.cli.show import out, print_json, progress_bars, table
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
     from kgnn.evaluation.splits import Split
-    from kgnn.graphs.graph import Graph, GraphDataset
+    from kgnn.graphs.graph import GraphDataset
 
 _METHODS = ("wl", "gnn-sup", "kgnn")
 _SHOWN = 10
@@ -40,7 +40,9 @@ def demo(
         from kgnn.evaluation.metrics import majority_share
         from kgnn.evaluation.protocol import evaluate_split
         from kgnn.evaluation.splits import make_split
+        from kgnn.files import write_text
         from kgnn.graphs.loading import load
+        from kgnn.reports.explanation_page import explanation_page
         from kgnn.threads import limit_threads
 
         file = file_of(folder)
@@ -62,7 +64,10 @@ def demo(
         bars.update(waiting, description="saving and explaining", advance=1)
         with limit_threads(1):
             surest = _surest(predictions)
-            model, page = _keep(fitted[best], graphs[int(split.test[surest])], folder)
+            model = fitted[best].save(folder)
+            page = model.with_name(_PAGE)
+            explanation = fitted[best].explain(graphs[int(split.test[surest])])
+            write_text(page, explanation_page(explanation))
     record = {
         "dataset": graphs.name,
         "graphs": len(graphs),
@@ -79,17 +84,6 @@ def demo(
         "explanation": str(page),
     }
     print_json(record) if as_json else _show(record)
-
-
-def _keep(method: GraphClassifier, graph: Graph, folder: Path) -> tuple[Path, Path]:
-    """Save the model that was fitted, and a page on why one graph gets its class."""
-    from kgnn.files import write_text
-    from kgnn.reports.explanation_page import explanation_page
-
-    file = method.save(folder)
-    page = file.with_name(_PAGE)
-    write_text(page, explanation_page(method.explain(graph)))
-    return file, page
 
 
 def _predictions(

@@ -126,7 +126,9 @@ def _read(
         share = 0.0
     use = plan_labels(found.graphs, share, chosen["random_state"])
     _tell_data(data, found, use)
-    _tell_of_attributes(found.graphs, unfitted)
+    could_use_attributes = unfitted.get_params().get("use_attributes") is False
+    if could_use_attributes and found.graphs.node_attributes is not None:
+        say("the attributes of nodes are not used (--set use_attributes=True would use them)")
     return found.graphs, use
 
 
@@ -152,13 +154,6 @@ def _tell_data(data: str, found: LabeledGraphs, use: LabelUse) -> None:
             f"{found.unused_targets} graphs have a class in the data but not in --labels; they "
             "count as unlabeled (--keep-targets would use them)"
         )
-
-
-def _tell_of_attributes(graphs: GraphDataset, unfitted: GraphClassifier) -> None:
-    """Say that numbers at the nodes are left aside, where the method could use them."""
-    if graphs.node_attributes is None or unfitted.get_params().get("use_attributes") is not False:
-        return
-    say("the attributes of nodes are not used (--set use_attributes=True would use them)")
 
 
 def _record(method: str, model: GraphClassifier, file: Path, seconds: float) -> dict[str, Any]:

@@ -63,7 +63,9 @@ def predict(
         summary = Summary()
         bars.update(waiting, description="predicting", completed=0)
         with limit_threads(threads), writing(output) as stream:
-            heading = "" if as_json else _heading(asked, columns(opened, has_sets=sets is not None))
+            named = ["source"] if asked.names_source else []
+            headings = [*named, *columns(opened, has_sets=sets is not None)]
+            heading = "" if as_json else csv_line(headings)
             for lines, part in _parts(asked, jobs, engine, workers, address):
                 stream.write(heading + lines)
                 heading = ""
@@ -171,10 +173,6 @@ def _opened(file: str) -> GraphClassifier:
     return open_model(file)
 
 
-def _heading(asked: Asked, columns: list[str]) -> str:
-    return csv_line([*(["source"] if asked.names_source else []), *columns])
-
-
 def _writer(asked: Asked, source: str) -> Callable[[Answer], str]:
     own = {"source": source} if asked.names_source else {}
     if asked.as_json:
@@ -228,16 +226,9 @@ def _say(summary: Summary, output: str) -> None:
         )
     if output != "-":
         told.append(f"Written to {output}.")
-    lines = [" ".join(told), *_skipped_in_words(summary.skipped)]
-    say("\n".join(lines))
-
-
-def _skipped_in_words(skipped: Skipped) -> list[str]:
-    if not skipped.n:
-        return []
-    more = skipped.n - len(skipped.reasons)
-    return [
-        f"{skipped.n:,} could not be read and {'is' if skipped.n == 1 else 'are'} left out:",
-        *(f"  {reason}" for reason in skipped.reasons),
-        *([f"  … and {more:,} more"] if more else []),
-    ]
+    say(" ".join(told))
+    if (skipped := summary.skipped).n:
+        say(f"{skipped.n:,} could not be read and {'is' if skipped.n == 1 else 'are'} left out:")
+        say(*(f"  {reason}" for reason in skipped.reasons))
+        if more := skipped.n - len(skipped.reasons):
+            say(f"  … and {more:,} more")

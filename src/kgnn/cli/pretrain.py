@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,9 +19,7 @@ from kgnn.cli.own_graphs import (
 from kgnn.cli.show import out, print_json, progress_bars, say
 from kgnn.errors import ParameterError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+# Of the training with labels that comes later, and what they are called before it.
 _OF_PRETRAINING = {
     "epochs": "pretrain_epochs",
     "batch_size": "pretrain_batch_size",
@@ -47,7 +45,12 @@ def pretrain(
 
     cls = _pretraining_class(method)
     chosen = parse(cls, settings or [])
-    _require_useful(method, chosen)
+    for name in chosen:
+        if name in _OF_PRETRAINING:
+            raise ParameterError(
+                f"The '{name}' parameter of {method} is for training with labels and does nothing "
+                f"here; use {_OF_PRETRAINING[name]}=… instead."
+            )
     options = reading_options(dataset, read)
     with progress_bars():
         from kgnn.graphs.loading import load
@@ -68,20 +71,7 @@ def pretrain(
         "seconds": round(time.perf_counter() - started, 3),
         "folder": str(output),
     }
-    if as_json:
-        print_json(summary)
-    else:
-        _tell(summary)
-
-
-def _require_useful(method: str, chosen: Iterable[str]) -> None:
-    """Refuse what is only for the training with labels that comes later."""
-    for name in chosen:
-        if name in _OF_PRETRAINING:
-            raise ParameterError(
-                f"The '{name}' parameter of {method} is for training with labels and does nothing "
-                f"here; use {_OF_PRETRAINING[name]}=… instead."
-            )
+    print_json(summary) if as_json else _tell(summary)
 
 
 def _tell(summary: dict[str, Any]) -> None:

@@ -44,7 +44,10 @@ def report(
         if form == "png":
             told = _write_figures(records, place)
         else:
-            told = _write_text(_text(form, records, title), place)
+            from kgnn.files import write_text
+
+            write_text(place, _text(form, records, title))
+            told = f"{place}, {_size(place.stat().st_size)}"
     made_of = f"{len(records):,} record{'s' * (len(records) != 1)}"
     say(f"{told}, made of {made_of}.")
 
@@ -103,13 +106,6 @@ def _text(form: str, records: list[Record], title: str | None) -> str:
             raise _nothing("tables")
         return latex_document(tables)
     return summary_markdown(Results(records))
-
-
-def _write_text(text: str, path: Path) -> str:
-    from kgnn.files import write_text
-
-    write_text(path, text)
-    return f"{path}, {_size(path.stat().st_size)}"
 
 
 def _write_figures(records: list[Record], folder: Path) -> str:

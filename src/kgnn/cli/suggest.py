@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,21 +34,8 @@ if TYPE_CHECKING:
 
 # What the table to fill in says beside the graph, for the one who does it.
 _WHY = ("predicted", "confidence", "disagreement", "distance", "alike", "why")
-_OF_MODELS = {
-    "number": "--number",
-    "labels": "--labels",
-    "id_column": "--id-column",
-    "label_column": "--label-column",
-}
-_OF_SIMULATIONS = {
-    "method": "--method",
-    "settings": "--set",
-    "start": "--start",
-    "step": "--step",
-    "rounds": "--rounds",
-    "splits": "--splits",
-    "seed": "--seed",
-}
+_OF_MODELS = ("number", "labels", "id_column", "label_column")
+_OF_SIMULATIONS = ("method", "settings", "start", "step", "rounds", "splits", "seed")
 _USAGE = "Write: kgnn suggest MODEL DATA, or: kgnn suggest --simulate DATASET"
 
 
@@ -104,13 +91,11 @@ def suggest(
         _suggest(model, data, given, options, again, number, output, as_json)
 
 
-def _require_useful(context: typer.Context, useless: Mapping[str, str]) -> None:
+def _require_useful(context: typer.Context, useless: Sequence[str]) -> None:
     """Refuse options that say nothing here, rather than ignore them."""
-    given = [
-        option
-        for name, option in useless.items()
-        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
-    ]
+    options = {each.name: each.opts[-1] for each in context.command.params}
+    sources = {name: context.get_parameter_source(name) for name in useless}
+    given = [options[name] for name, of in sources.items() if of and of.name == "COMMANDLINE"]
     if given:
         raise ParameterError(f"{', '.join(given)} cannot be used here. {_USAGE}")
 
@@ -141,9 +126,13 @@ def _suggest(
     listed = [suggestion._asdict() for suggestion in found]
     if output is not None:
         columns = [given.id_column or "id", given.label_column or "label"]
-        rows = [_to_fill_in(columns, suggestion) for suggestion in found]
+        why = [column for column in _WHY if column not in columns]
+        rows = [
+            {columns[0]: each.name, columns[1]: "", **{key: getattr(each, key) for key in why}}
+            for each in found
+        ]
         everything = {"dataset": graphs.name, "suggestions": listed}
-        _write(output, dict.fromkeys([*columns, *_WHY]), rows, everything)
+        _write(output, dict.fromkeys([*columns, *why]), rows, everything)
         if rows and output.suffix.lower() == ".csv":
             _tell_next([data, *reading], given, output)
     if as_json:
@@ -152,12 +141,6 @@ def _suggest(
         err().print(f"All graphs of {graphs.name} have a label or look exactly like a labeled one.")
     elif output is None:
         out().print(_as_table(graphs.name, found))
-
-
-def _to_fill_in(columns: list[str], suggestion: Suggestion) -> dict[str, Any]:
-    """Return a row of a table of labels, whose label is yet to be written."""
-    why = {column: getattr(suggestion, column) for column in _WHY if column not in columns}
-    return {columns[0]: suggestion.name, columns[1]: "", **why}
 
 
 def _tell_next(source: list[str], given: LabelsFile, output: Path) -> None:

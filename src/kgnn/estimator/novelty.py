@@ -62,8 +62,9 @@ class Familiar:
         pairs = np.unique(np.column_stack([graphs.node_graphs, place.reshape(-1)]), axis=0)
         n_graphs = np.bincount(pairs[:, 1], minlength=len(known))
         own_share = _mean_by_graph(graphs, n_graphs[place.reshape(-1)] == 1)
+        used = [] if graphs.node_labels is None else np.unique(graphs.node_labels).tolist()
         return cls(
-            _used_labels(graphs),
+            tuple(graphs.node_label_names[label] for label in used),
             graphs.node_labels is not None,
             np.array([graphs.graph_sizes.min(), graphs.graph_sizes.max()]),
             known,
@@ -114,10 +115,3 @@ def _neighborhoods(graphs: GraphDataset) -> Colors:
 def _mean_by_graph(graphs: GraphDataset, values: np.ndarray) -> Floats:
     totals = np.bincount(graphs.node_graphs, weights=values, minlength=len(graphs))
     return totals / np.maximum(graphs.graph_sizes, 1)
-
-
-def _used_labels(graphs: GraphDataset) -> tuple[str, ...]:
-    if graphs.node_labels is None:
-        return ()
-    used = np.unique(graphs.node_labels)
-    return tuple(graphs.node_label_names[label] for label in used.tolist())

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, Ints
@@ -50,7 +49,10 @@ def suspicious_labels(views: Sequence[Floats], targets: Ints) -> list[Suspicion]
     likely = views[0].argmax(axis=1)
     is_suspicious = (targets >= 0) & (likely != targets)
     for view in views:
-        is_suspicious &= _is_confident(view, targets, likely)
+        thresholds = np.full(view.shape[1], np.inf)
+        for each in np.unique(targets[targets >= 0]).tolist():
+            thresholds[each] = max(_LEAST, float(view[targets == each, each].mean()))
+        is_suspicious &= view[np.arange(len(view)), likely] >= thresholds[likely]
     rows = np.flatnonzero(is_suspicious)
     confidence = np.min([view[rows, likely[rows]] for view in views], axis=0)
     order = np.argsort(-confidence, kind="stable")
@@ -58,11 +60,3 @@ def suspicious_labels(views: Sequence[Floats], targets: Ints) -> list[Suspicion]
         Suspicion(int(row), int(targets[row]), int(likely[row]), float(sure))
         for row, sure in zip(rows[order], confidence[order], strict=True)
     ]
-
-
-def _is_confident(view: Floats, targets: Ints, likely: Ints) -> NDArray[np.bool_]:
-    """Mark where a view is at least as confident as it is on average for members of the class."""
-    thresholds = np.full(view.shape[1], np.inf)
-    for each in np.unique(targets[targets >= 0]).tolist():
-        thresholds[each] = max(_LEAST, float(view[targets == each, each].mean()))
-    return np.asarray(view[np.arange(len(view)), likely] >= thresholds[likely])

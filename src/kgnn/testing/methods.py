@@ -258,12 +258,11 @@ def _renumbered(graphs: GraphDataset) -> GraphDataset:
         - 1
         - np.arange(graphs.n_nodes)
     )
-    labels = None if graphs.node_labels is None else graphs.node_labels[mirrored]
-    names = np.array(graphs.node_label_names)
+    assert graphs.node_labels is not None
     return pack(
         graphs.name,
         graphs.graph_sizes,
         mirrored[graphs.arc_sources],
         mirrored[graphs.neighbors],
-        node_labels=None if labels is None else names[labels],
+        node_labels=np.array(graphs.node_label_names)[graphs.node_labels[mirrored]],
     )
