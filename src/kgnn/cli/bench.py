@@ -48,6 +48,8 @@ def bench(
     from kgnn.benchmark.grid import Grid
     from kgnn.benchmark.running import run_missing
     from kgnn.benchmark.store import Store
+    from kgnn.graphs.loading import load
+    from kgnn.progress import track
 
     chosen = Grid.load(grid)
     if protocol is not None:
@@ -57,9 +59,10 @@ def bench(
     chosen = chosen.only(**_parts(only or []))
     running_on = _engine(engine, workers, address, _bytes(memory_limit))
     require_writable_folder(output)
-    with progress_bars():
-        fingerprints, sizes = _datasets(chosen.datasets)
-    cells = list(chosen.cells(fingerprints))
+    with progress_bars():  # each is loaded once, so that the workers find it in the cache
+        loaded = {name: load(name) for name in track(chosen.datasets, "opening datasets")}
+    sizes = {name: float(graphs.n_nodes + graphs.n_arcs) for name, graphs in loaded.items()}
+    cells = list(chosen.cells({name: graphs.fingerprint for name, graphs in loaded.items()}))
     try:
         with (
             redirect_stdout(sys.stderr),  # Ray speaks of dead workers there
@@ -132,16 +135,6 @@ def _bytes(text: str | None) -> int | None:
             f"got '{text}'."
         )
     return n_bytes
-
-
-def _datasets(names: tuple[str, ...]) -> tuple[dict[str, str], dict[str, float]]:
-    """Load each once, so that the workers find it in the cache; return content and size."""
-    from kgnn.graphs.loading import load
-    from kgnn.progress import track
-
-    loaded = {name: load(name) for name in track(names, "opening datasets")}
-    fingerprints = {name: graphs.fingerprint for name, graphs in loaded.items()}
-    return fingerprints, {name: float(g.n_nodes + g.n_arcs) for name, g in loaded.items()}
 
 
 def _view(title: str, progress: Progress) -> Group:

@@ -37,6 +37,7 @@ from kgnn.errors import KgnnError, KgnnWarning
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
     from kgnn.evaluation.holding_out import LabelUse
+    from kgnn.evaluation.metrics import Quality
     from kgnn.graphs.graph import GraphDataset
 
 _INTERRUPTED = 130
@@ -104,8 +105,18 @@ def fit(
             if report is not None:
                 bars.update(waiting, description="writing the report")
                 _write_report(report, model, graphs, use, seconds)
-    record = _record(name_of(cls), model, file, seconds)
-    print_json(record) if as_json else _tell_result(record, model, report)
+    from kgnn.evaluation.model_facts import held_out_quality
+
+    quality = held_out_quality(model)
+    record = {
+        "model": str(file.parent if file.name == "model.safetensors" else file),
+        "method": name_of(cls),
+        "fitted_on": model.fitted_on_,
+        "held_out": None if quality is None else quality.short_record(),
+        "seconds": seconds,
+        "interrupted": model.interrupted_,
+    }
+    print_json(record) if as_json else _tell_result(record, model, quality, report)
     if model.interrupted_:
         raise typer.Exit(_INTERRUPTED)
 
@@ -156,28 +167,15 @@ def _tell_data(data: str, found: LabeledGraphs, use: LabelUse) -> None:
         )
 
 
-def _record(method: str, model: GraphClassifier, file: Path, seconds: float) -> dict[str, Any]:
-    from kgnn.evaluation.model_facts import held_out_quality
+def _tell_result(
+    record: dict[str, Any], model: GraphClassifier, quality: Quality | None, report: Path | None
+) -> None:
+    from kgnn.evaluation.model_facts import basis_in_words
 
-    found = held_out_quality(model)
-    return {
-        "model": str(file.parent if file.name == "model.safetensors" else file),
-        "method": method,
-        "fitted_on": model.fitted_on_,
-        "held_out": None if found is None else found.short_record(),
-        "seconds": seconds,
-        "interrupted": model.interrupted_,
-    }
-
-
-def _tell_result(record: dict[str, Any], model: GraphClassifier, report: Path | None) -> None:
-    from kgnn.evaluation.model_facts import basis_in_words, held_out_quality
-
-    found = held_out_quality(model)
-    if found is None:
+    if quality is None:
         say(f"How good it is, is not known: {basis_in_words(model)}.")
     else:
-        say(f"{found.in_words()}.", f"Based on {basis_in_words(model)}.")
+        say(f"{quality.in_words()}.", f"Based on {basis_in_words(model)}.")
     if report is not None:
         say(f"The report is in {report}.")
     say(

@@ -153,13 +153,7 @@ def threshold(proba: Floats, targets: Ints, error: float) -> float:
 
 
 def label_sets(proba: Floats, least: float) -> NDArray[np.bool_]:
-    """Mark the labels in the set of each graph; the most probable one is always in it.
-
-    Examples
-    --------
-    >>> label_sets(np.array([[0.9, 0.1], [0.55, 0.45]]), 0.4).tolist()
-    [[True, False], [True, True]]
-    """
+    """Mark the labels in the set of each graph; the most probable one is always in it."""
     chosen = proba >= least
     chosen[np.arange(len(proba)), proba.argmax(axis=1)] = True
     return chosen

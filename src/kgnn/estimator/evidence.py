@@ -109,15 +109,7 @@ def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 
 
 
 def without(graph: GraphDataset, sets: Sequence[Ints]) -> GraphDataset:
-    """Return copies of a graph, each without some of its nodes and the edges at them.
-
-    Examples
-    --------
-    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
-    >>> ring = cycles_and_trees(1)
-    >>> [each.n_edges for each in without(ring, [np.array([]), np.array([2])])]
-    [7, 5]
-    """
+    """Return copies of a graph, each without some of its nodes and the edges at them."""
     copies = graph[np.zeros(len(sets), dtype=np.int64)]
     kept = np.ones(copies.n_nodes, dtype=np.bool_)
     for first, nodes in zip(copies.node_offsets[:-1], sets, strict=True):
@@ -126,13 +118,7 @@ def without(graph: GraphDataset, sets: Sequence[Ints]) -> GraphDataset:
 
 
 def log_odds(proba: Floats, target: int) -> Floats:
-    """Return the logarithm of the odds of a class, finite even where it is certain.
-
-    Examples
-    --------
-    >>> log_odds(np.array([[0.5, 0.5], [0.2, 0.8]]), 1).round(2).tolist()
-    [0.0, 1.39]
-    """
+    """Return the logarithm of the odds of a class, finite even where it is certain."""
     others = np.delete(proba, target, axis=1).sum(axis=1)
     own = proba[:, target]
     return np.asarray(np.log(np.maximum(own, _TINY)) - np.log(np.maximum(others, _TINY)))

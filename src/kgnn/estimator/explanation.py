@@ -216,13 +216,7 @@ def _neighbors(
 
 
 def cosines(features: Features, others: Features) -> Floats:
-    """Return the cosine of each row with each other row; 0 for rows of zeros.
-
-    Examples
-    --------
-    >>> cosines(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[1.0, 0.0]])).round(2).tolist()
-    [[0.6], [0.0]]
-    """
+    """Return the cosine of each row with each other row; 0 for rows of zeros."""
     squares = [np.asarray((each * each).sum(axis=1)).ravel() for each in (features, others)]
     inverse = [np.divide(1, np.sqrt(s), out=np.zeros_like(s), where=s > 0) for s in squares]
     # Rounding may lead beyond 1.
