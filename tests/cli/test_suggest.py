@@ -139,7 +139,7 @@ def test_where_nothing_is_left_it_is_said(kgnn, files):
     jsonl.write(GRAPHS, "all.jsonl")
     done = kgnn("suggest", "model", "all.jsonl", "-o", "next.csv")
     assert done.code == 0
-    assert "has a label" in done.err
+    assert "have a label" in done.err
     assert Path("next.csv").read_text().startswith("id,label,predicted")
 
 
@@ -149,7 +149,7 @@ def test_a_simulation_shows_both_curves(kgnn, files):
     assert "suggested" in done.out
     assert "random" in done.out
     assert [line.split()[0] for line in done.out.splitlines() if " ± " in line] == ["6", "12", "18"]
-    assert "points of accuracy" in done.err
+    assert "points on average" in done.err
 
 
 def test_a_simulation_is_written_as_drawing_table_or_json(kgnn, files):
