@@ -26,18 +26,15 @@ def choose(sizes: Ints, counts: Ints, rng: np.random.Generator) -> Ints:
     missing = few
     while missing.any():
         graph = np.repeat(np.arange(len(sizes)), missing)
-        chosen = _distinct(chosen, offsets[graph] + rng.integers(0, sizes[graph]))
+        drawn = offsets[graph] + rng.integers(0, sizes[graph])
+        # The sorted distinct ones; `numpy.unique` takes ten times as long.
+        together = np.sort(np.concatenate([chosen, drawn]))
+        chosen = together[np.diff(together, prepend=-1) > 0]
         missing = few - np.diff(np.searchsorted(chosen, offsets))
     # Where more than half were asked for, those drawn are the ones to leave out.
     inverted = counts > few
     items = ranges(offsets[:-1][inverted], sizes[inverted])
     return np.setxor1d(chosen, items, assume_unique=True) if len(items) else chosen
-
-
-def _distinct(*numbers: Ints) -> Ints:
-    """Return the sorted distinct numbers; `numpy.unique` takes ten times as long."""
-    together = np.sort(np.concatenate(numbers))
-    return together[np.diff(together, prepend=-1) > 0]
 
 
 def choose_missing_pairs(

@@ -163,8 +163,10 @@ def drop_edges(graphs: GraphDataset, probability: float, rng: np.random.Generato
     is_edge = graphs.arc_sources < graphs.neighbors
     kept = np.ones(graphs.n_arcs, dtype=np.bool_)
     kept[is_edge] = rng.random(np.count_nonzero(is_edge)) >= probability
-    # The draw fell on one arc of each edge: the other one follows, a loop is its own reverse.
-    kept &= _of_reverse(graphs, kept)
+    # The draw fell on one arc of each edge: the other one follows, a loop is its own reverse. The
+    # values of all reverses are those of the matrix, transposed in linear time.
+    shape = (graphs.n_nodes, graphs.n_nodes)
+    kept &= sparse.csr_array((kept, graphs.neighbors, graphs.arc_offsets), shape=shape).tocsc().data
     return View.unmasked(graphs.with_arcs(kept))
 
 
@@ -216,14 +218,6 @@ def _part_of(sizes: Ints, share: float) -> Ints:
 def _n_dropped(graphs: GraphDataset, share: float) -> Ints:
     sizes = graphs.graph_sizes
     return np.minimum(_part_of(sizes, share), np.maximum(0, sizes - 1))
-
-
-def _of_reverse(graphs: GraphDataset, values: Mask) -> Mask:
-    """Return for each arc the value of its reverse: the matrix, transposed in linear time."""
-    shape = (graphs.n_nodes, graphs.n_nodes)
-    matrix = sparse.csr_array((values, graphs.neighbors, graphs.arc_offsets), shape=shape)
-    reverse: Mask = matrix.tocsc().data
-    return reverse
 
 
 def _without_edge_data(graphs: GraphDataset) -> GraphDataset:

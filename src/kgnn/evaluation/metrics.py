@@ -172,6 +172,11 @@ def quality(
     confusion = np.zeros((len(true_classes), len(known)), dtype=np.int64)
     np.add.at(confusion, (rows, predicted), 1)
     accuracy = float((predicted == targets).mean())
+    judged = []
+    for error, each in sets:
+        holds = [str(label) in map(str, own) for own, label in zip(each, labels, strict=True)]
+        size = float(np.mean([len(own) for own in each]))
+        judged.append(SetQuality(error, float(np.mean(holds)), size))
     happened = np.eye(proba.shape[1] + 1)[targets, :-1]  # all zero for a class that is not known
     return Quality(
         len(labels),
@@ -184,7 +189,7 @@ def quality(
         tuple(known),
         tuple(tuple(row) for row in confusion.tolist()),
         tuple(_bins(targets, proba)),
-        tuple(_set_quality(error, each, labels) for error, each in sets),
+        tuple(judged),
     )
 
 
@@ -212,8 +217,3 @@ def _bins(targets: Ints, proba: Floats) -> list[Bin]:
         )
         for each in np.unique(place)
     ]
-
-
-def _set_quality(error: float, sets: Sequence[Sequence[str]], labels: Sequence[str]) -> SetQuality:
-    holds = [str(label) in map(str, each) for each, label in zip(sets, labels, strict=True)]
-    return SetQuality(error, float(np.mean(holds)), float(np.mean([len(each) for each in sets])))

@@ -146,11 +146,9 @@ class Frame:
             lines.append(_line("axis", place, floor, place, floor + 4))
             lines.append(text(place, floor + 17, self.x_axis.label(tick), "tick", anchor="middle"))
         lines.append(_line("axis", self.left, floor, self.width - self.right, floor))
-        return joined(*lines, self._titles())
-
-    def _titles(self) -> Markup:
         middle = (self.left + self.width - self.right) / 2
         return joined(
+            *lines,
             text(0, 15, self.title, "heading") if self.title else None,
             text(0, self.top - 11, self.y_axis.title, "tick"),
             text(middle, self.height - 8, self.x_axis.title, "tick", anchor="middle"),

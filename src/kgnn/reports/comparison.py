@@ -16,7 +16,14 @@ from scipy.stats import t as student_t
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.graphs.graph import Floats
-from kgnn.reports.results import Group, Results, are_comparable, on_common_splits, overlap
+from kgnn.reports.results import (
+    Group,
+    Results,
+    are_comparable,
+    find_groups,
+    on_common_splits,
+    overlap,
+)
 
 REFERENCE = "kgnn"
 ALPHA = 0.05
@@ -282,14 +289,8 @@ def rank_methods(
 
     Datasets on which these are few do not count, see `kgnn.reports.results.are_comparable`.
     """
-    found = {
-        dataset: [
-            group
-            for method in methods
-            if (group := results.find(method, dataset, protocol=protocol, labels=labels))
-        ]
-        for dataset in datasets
-    }
+    every = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
+    found = {dataset: [g for g in every.values() if g.dataset == dataset] for dataset in datasets}
     run = {group.method for groups in found.values() for group in groups}
     there = tuple(method for method in methods if method in run)
     shared = tuple(

@@ -221,10 +221,11 @@ def comparison_table(
 
     columns = [(dataset_title(d), [cell(m, d) for m in rows]) for d in compared]
     means = [-mean_and_std([each.difference for each in met[m]])[0] for m in rows]
+    verdicts = [Counter(each.verdict for each in met[m]) for m in rows]
     columns += [
         ("mean", [TableCell(signed(mean), mean=mean) for mean in means]),
         ("wins / ties / losses", [TableCell(_balance(met[m])) for m in rows]),
-        ("significant", [TableCell(_significant(met[m])) for m in rows]),
+        ("significant", [TableCell(f"{v['worse']} / {v['better']}") for v in verdicts]),
     ]
     tested = any(not math.isnan(each.p) for several in met.values() for each in several)
     notes = (_DIFFERENCES, _TESTS if tested else "There are too few splits for a test.", _BALANCE)
@@ -234,15 +235,7 @@ def comparison_table(
 
 def _balance(met: list[Comparison]) -> str:
     above = [-round(each.difference, 1) for each in met]
-    return " / ".join(
-        str(sum(chosen))
-        for chosen in ((x > 0 for x in above), (x == 0 for x in above), (x < 0 for x in above))
-    )
-
-
-def _significant(met: list[Comparison]) -> str:
-    verdicts = Counter(each.verdict for each in met)
-    return f"{verdicts['worse']} / {verdicts['better']}"
+    return f"{sum(x > 0 for x in above)} / {above.count(0)} / {sum(x < 0 for x in above)}"
 
 
 def calibration_table(results: Results, methods: Sequence[str], datasets: Sequence[str]) -> Table:

@@ -99,12 +99,13 @@ def unfinished_table(records: Iterable[Record]) -> Table:
     for record in records:
         cell = record.cell
         unusual = "".join(f"; {term}" for term in unusual_terms(cell))
-        terms = (cell.method, cell.dataset, record.outcome, unusual, record.reason)
-        runs.setdefault(terms, []).append(cell.seed)
-    rows = (
-        (method_title(method), dataset_title(dataset), outcome, _splits(seeds) + terms, reason)
-        for (method, dataset, outcome, terms, reason), seeds in runs.items()
-    )
+        told_of = (cell.method, cell.dataset, record.outcome, unusual, record.reason)
+        runs.setdefault(told_of, []).append(cell.seed)
+    rows = []
+    for (method, dataset, outcome, terms, reason), seeds in runs.items():
+        splits = "splits" if len(seeds) > 1 else "split"
+        told = f"{splits} {', '.join(map(str, sorted(seeds)))}{terms}"
+        rows.append((method_title(method), dataset_title(dataset), outcome, told, reason))
     return Table(
         "Declined and failed runs",
         ("method", "dataset", "outcome", "runs", "reason"),
@@ -117,8 +118,3 @@ def unusual_terms(cell: Cell) -> list[str]:
     told = [f"{cell.protocol} protocol"] if cell.protocol != "fair" else []
     told += [f"{100 * cell.labels:g} % labels"] if cell.labels != 0.1 else []
     return told + [f"{k} = {json.dumps(v)}" for k, v in cell.parameters.items()]
-
-
-def _splits(seeds: list[int]) -> str:
-    several = "s" if len(seeds) > 1 else ""
-    return f"split{several} {', '.join(map(str, sorted(seeds)))}"

@@ -172,8 +172,10 @@ def summary_markdown(results: Results, commands: str | None = None) -> str:
         "## How it was made",
         code_markdown(commands) if commands else "",
         _bullets(how_it_was_made(results)),
-        _single_run(results),
     ]
+    if results.groups:
+        command = code_markdown(results.groups[0].records[0].cell.command)
+        parts.append(f"A single run, such as the first:\n\n{command}")
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
@@ -211,10 +213,3 @@ def _commands(results: Results) -> str:
 
 def _bullets(sentences: Iterable[str]) -> str:
     return "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences)
-
-
-def _single_run(results: Results) -> str:
-    if not results.groups:
-        return ""
-    command = code_markdown(results.groups[0].records[0].cell.command)
-    return f"A single run, such as the first:\n\n{command}"

@@ -131,18 +131,14 @@ def beside_points(
     """
     marks = [Box(x - 5, y - 5, x + 5, y + 5) for x, y in points]
     placed: dict[int, Box] = {}
-    order = sorted(range(len(points)), key=lambda i: -_crowd(points, i))
+    crowds = [sum(1 / (1 + abs(x - a) / 4 + abs(y - b)) for a, b in points) for x, y in points]
+    order = sorted(range(len(points)), key=lambda i: -crowds[i])
     for i in order * _PASSES:
         others = [mark for j, mark in enumerate(marks) if j != i]
         others += [box for j, box in placed.items() if j != i]
         choices = _around(*points[i], text_width(texts[i], size), size)
         placed[i] = min(choices, key=lambda choice: _cost(choice, others, within))
     return [placed[i] for i in range(len(points))]
-
-
-def _crowd(points: Sequence[tuple[float, float]], i: int) -> float:
-    x, y = points[i]
-    return sum(1 / (1 + abs(x - other_x) / 4 + abs(y - other_y)) for other_x, other_y in points)
 
 
 def _around(x: float, y: float, width: float, height: float) -> list[Box]:
