@@ -72,6 +72,11 @@ def test_quotas_take_from_every_class():
     assert most_confident(proba, 2, np.array([0.5, 0.5])).rows.tolist() == [0, 4]
 
 
+def test_quotas_round_up_so_that_no_class_is_left_out():
+    chosen = most_confident(np.array(two(0.99, 0.98, 0.4)), 1, np.array([0.5, 0.5]))
+    assert chosen.rows.tolist() == [0, 2]
+
+
 def test_margins_tell_apart_what_probabilities_cannot():
     rounded = np.array([[1.0, 1e-20], [1.0, 1e-30], [0.5, 0.5]])
     margin = confidence(rounded)

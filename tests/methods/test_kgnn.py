@@ -55,6 +55,11 @@ def test_agreement_keeps_what_both_are_confident_of_with_one_class():
     assert agree(p, q, 2).rows.tolist() == [0, 2]  # 3 has the smallest of the smaller confidences
 
 
+def test_of_those_on_both_lists_the_less_confident_network_decides():
+    p, q = np.array(two(0.99, 0.8)), np.array(two(0.6, 0.8))
+    assert agree(p, q, 1).rows.tolist() == [1]
+
+
 def test_a_graph_that_one_network_is_unsure_of_is_not_taken():
     p = np.array(two(0.99, 0.98, 0.97, 0.51, 0.9, 0.9))
     q = np.array(two(0.51, 0.98, 0.97, 0.99, 0.6, 0.6))

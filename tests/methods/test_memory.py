@@ -61,6 +61,9 @@ def test_distance_attention_prefers_the_nearest_slot():
     points = torch.eye(4).double() * torch.tensor([1.0, 5.0, 9.0, 2.0]).double()
     weights = network.attend(network.query(points), network.slots[0](points), 50.0)
     assert (weights.argmax(dim=1) == torch.arange(4)).all()
+    in_line = torch.tensor([[1.0], [5.0], [9.0], [2.0]]).double() * torch.eye(4)[0].double()
+    weights = network.attend(network.query(in_line), network.slots[0](in_line), 50.0)
+    assert (weights.argmax(dim=1) == torch.arange(4)).all()  # inner products prefer the longest
 
 
 def test_the_order_of_slots_and_their_duplicates_do_not_matter():
