@@ -28,7 +28,6 @@ from kgnn.engine.network import Fitted, Network
 from kgnn.engine.rounds import (
     Course,
     Plan,
-    PseudoLabels,
     RankBy,
     RoundTrainer,
     Selection,
@@ -36,7 +35,7 @@ from kgnn.engine.rounds import (
     first_of,
     most_confident,
 )
-from kgnn.engine.task import Task
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.evidence import COMBINED
 from kgnn.estimator.parameters import Count, NonNegative, fields_of, parameters
 from kgnn.graphs.graph import Floats
@@ -195,11 +194,9 @@ def co_train(
         trainer.fit(gnn)  # line 1: initialize θ on the labeled graphs
         if start_memory:
             trainer.fit(memory)
-        elif memory.is_fitted:  # only to choose its kernel
-            del memory.fitted
         trainer.end_round()
         for k in trainer.rounds():  # line 2: while not converged
-            p = gnn.annotate(task.unlabeled)  # line 4
+            p = gnn.annotate(task.unlabeled)  # line 4, by each member of a committee
             q = memory.annotate(task.unlabeled) if memory.is_fitted else None
             if not e_step(trainer, memory, p, q, k, select):  # lines 4 and 5
                 break
@@ -214,7 +211,12 @@ def co_train(
 
 
 def e_step(
-    trainer: RoundTrainer, memory: Network, p: Floats, q: Floats | None, k: int, select: Select
+    trainer: RoundTrainer,
+    memory: Network,
+    p: list[Floats],
+    q: list[Floats] | None,
+    k: int,
+    select: Select,
 ) -> bool:
     """Project p onto what the kernel can express: train q on annotations by p (Eqs. 14 and 15).
 
@@ -223,10 +225,10 @@ def e_step(
     """
     # Paper silent: p is checked against the q of the round before. Before the first E-step there
     # is none, and p, which agrees with itself, selects alone.
-    chosen = select(p, p if q is None else q, k)[1]
+    chosen = [select(*each, k)[1] for each in zip(p, p if q is None else q, strict=True)]
     if q is not None:
         trainer.note_agreement(p, q)
-    pseudo_labels = PseudoLabels.of(chosen, p, trainer.task.unlabeled, trainer.plan.soft)
+    pseudo_labels = trainer.label(chosen, p)
     if not trainer.is_news(memory, pseudo_labels):
         return False
     trainer.fit(memory, pseudo_labels)
@@ -234,11 +236,11 @@ def e_step(
 
 
 def m_step(
-    trainer: RoundTrainer, gnn: Network, p: Floats, q: Floats, k: int, select: Select
+    trainer: RoundTrainer, gnn: Network, p: list[Floats], q: list[Floats], k: int, select: Select
 ) -> None:
     """Distill the kernel's knowledge: train p on annotations by q (Eq. 16)."""
-    chosen = select(p, q, k)[0]
-    trainer.fit(gnn, PseudoLabels.of(chosen, q, trainer.task.unlabeled, trainer.plan.soft))
+    chosen = [select(*each, k)[0] for each in zip(p, q, strict=True)]
+    trainer.fit(gnn, trainer.label(chosen, q))
 
 
 def agree(
@@ -359,7 +361,7 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
         """
         return super().paper(**settings)
 
-    def _fit(self, task: Task) -> None:
+    def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
         rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
@@ -372,7 +374,7 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
 
         start, order = self.start_memory, self.order
         course = co_train(gnn, memory, task, plan, select, start_memory=start, order=order)
-        self._finish([gnn, memory], course)
+        return self._finish(task, [gnn, memory], course)
 
     def _predictor(self) -> str:
         return self.predict_with if len(self.networks_) > 1 else COMBINED
@@ -388,7 +390,7 @@ def memory_in(model: RoundsClassifier) -> tuple[Memory, list[Fitted]] | None:
     memory = model.networks_[-1]
     if not isinstance(memory, Memory):  # training was stopped before its first E-step
         return None
-    return memory, [each.fitted[1] for each in model.course_.used if each.fitted[1:]]
+    return memory, model.course_.trained(1)
 
 
 _PAPER = {
@@ -406,6 +408,8 @@ _PAPER = {
     "memory_labels": False,
     "memory_grows": False,
     "mask_own": False,
+    "slots": None,
+    "step_slots": None,
     # three layers and hops, width 32, dropout; Adam, and none of our refinements (§5.1)
     "encoder": "gin",
     "layers": 3,
@@ -421,6 +425,7 @@ _PAPER = {
     "clip": None,
     "norm_statistics": "running",
     "use_validation": False,
+    "cross_fit": 0,
     # Algorithm 1, Eqs. 14 to 16 and the selection of §4.5
     "start_memory": False,
     "order": "alternate",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kgnn.engine.calibration import combine
 from kgnn.engine.network import Network
 from kgnn.engine.rounds import Course, Plan, RankBy
-from kgnn.engine.task import Task
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.calibration import sharpen
 from kgnn.estimator.classifier import GraphClassifier, Graphs, Story
 from kgnn.estimator.evidence import COMBINED, PREDICTION
@@ -51,8 +51,8 @@ class RoundsClassifier(GraphClassifier):
     average_rounds : bool
         Predict with the networks of all rounds together, or with those of the best round on VAL.
     use_validation : bool
-        Whether VAL chooses epochs and rounds, calibrates annotations and weighs networks; without
-        it the last epoch and round count.
+        Whether VAL chooses epochs and rounds and weighs networks; without it the last epoch and
+        round count.
 
     Attributes
     ----------
@@ -65,8 +65,8 @@ class RoundsClassifier(GraphClassifier):
         Why the rounds ended; see `kgnn.engine.rounds.Course`.
     """
 
-    rounds: CountOrZero = 3
-    growth: Share = 0.33
+    rounds: CountOrZero = 1
+    growth: Share = 0.5
     patience: Count | None = 2
     annotated_weight: NonNegative = 0.5
     batches: Literal["paired", "merged"] = "paired"
@@ -76,6 +76,8 @@ class RoundsClassifier(GraphClassifier):
     warm_start: bool = False
     average_rounds: bool = True
     use_validation: bool = True
+
+    _cross_fits: ClassVar[bool] = True
 
     def _without_validation(self, task: Task) -> Task:
         """Return the task without VAL, unless it is to be used."""
@@ -99,8 +101,8 @@ class RoundsClassifier(GraphClassifier):
         counts = np.bincount(task.targets[task.labeled], minlength=task.n_classes)
         return counts / counts.sum() if self.balanced else None
 
-    def _finish(self, networks: list[Network], course: Course) -> None:
-        """Store the result of the rounds."""
+    def _finish(self, task: Task, networks: list[Network], course: Course) -> OutOfFold | None:
+        """Store the result of the rounds, and return what it says of held-out labels."""
         # If training is stopped before the first E-step, there is no memory to predict with.
         self.networks_ = networks[: max(len(each.fitted) for each in course.used)]
         self.course_ = course
@@ -108,6 +110,11 @@ class RoundsClassifier(GraphClassifier):
         self.termination_condition_ = course.termination_condition
         if course.termination_condition == "interrupted":
             raise KeyboardInterrupt
+        rows = np.concatenate([member.held_out for member in task.members()])
+        if task.validation is not None or not len(rows):
+            return None
+        each = self._probabilities(networks, course.scaled(course.answers), course)
+        return OutOfFold(rows, each[self._predictor()])
 
     def _can_predict(self) -> bool:
         return hasattr(self, "course_")
@@ -122,8 +129,13 @@ class RoundsClassifier(GraphClassifier):
     def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
         """Return the probabilities of each network and of all combined."""
         logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])
-        each = {n.name: own for n, own in zip(self.networks_, logits, strict=True)}
-        each[COMBINED] = combine(logits, self.course_.weights)
+        return self._probabilities(self.networks_, logits, self.course_)
+
+    def _probabilities(
+        self, networks: list[Network], logits: list[Floats], course: Course
+    ) -> dict[str, Floats]:
+        each = {network.name: own for network, own in zip(networks, logits, strict=True)}
+        each[COMBINED] = combine(logits, course.weights)
         return {name: np.asarray(softmax(own, axis=1)) for name, own in each.items()}
 
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
@@ -151,6 +163,6 @@ class RoundsClassifier(GraphClassifier):
         check_is_fitted(self, "classes_")
         if not hasattr(self, "course_"):  # one class
             return Story({}, [], "")
-        curves: dict[str, Any] = {n.name: n.fitted.history for n in self.networks_}
+        curves: dict[str, Any] = {n.name: n.fitted[0].history for n in self.networks_}
         rounds = [each.facts() for each in self.course_.rounds]
         return Story(curves, rounds, self.termination_condition_)
