@@ -66,6 +66,7 @@ def train(
     rng: np.random.Generator,
     finish: Callable[[nn.Module], None] = lambda module: None,
     checkpoints: int = 1,
+    show_start: bool = False,
     at_checkpoint: Callable[[nn.Module], None] = lambda module: None,
     after_step: Callable[[], None] = lambda: None,
     what: str = "training",
@@ -89,9 +90,9 @@ def train(
         Whether BatchNorm gets the statistics that ``finish`` computes, or keeps its running ones.
     finish : callable
         Prepares the averaged module for evaluation.
-    checkpoints, at_checkpoint : int, callable
+    checkpoints, show_start, at_checkpoint : int, bool, callable
         How often the averaged module is shown to ``at_checkpoint``, at equal distances; the last
-        time is after the last epoch.
+        time is after the last epoch. With ``show_start`` also before the first one.
     what : str
         Name of this training in progress reports.
     """
@@ -109,6 +110,9 @@ def train(
     with flattened(module) as flat, flattened(averaged) as average:
         optimizer = Adam(flat, learning_rate, weight_decay)
         n_steps = 0
+        if show_start:
+            finish_average()
+            at_checkpoint(averaged)
         try:
             for epoch in track(range(epochs), what):
                 module.train()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
@@ -21,6 +22,8 @@ from kgnn.kernels.projection import Projection
 ATTENTION_PER_PASS = 1 << 20
 _MOST_COMPARED = 1000  # labeled graphs, for their typical distance
 _SAME = 1e-6  # squared distance
+_PENALTY = 3 / 16  # C of the logistic regression, for coordinates of squared length 8
+_NEVER = -20.0  # logit of a class that no labeled graph has
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,8 @@ class Memory(Network):
     slots, step_slots : int or None
         Most graphs in the memory, and most that a training step attends to, which are drawn anew
         for each step. Without these bounds, time grows with the square of the number of graphs.
+    linear_start : bool
+        Whether the module starts from a logistic regression (``start_from``) on the coordinates.
     """
 
     name = "memory"
@@ -124,10 +129,11 @@ class Memory(Network):
         mask_own: bool = True,
         slots: int | None = None,
         step_slots: int | None = None,
+        linear_start: bool = False,
     ) -> None:
         super().__init__(optimizer_config)
         self.build, self.kernel, self.grows, self.mask_own = build, kernel, grows, mask_own
-        self.slots, self.step_slots = slots, step_slots
+        self.slots, self.step_slots, self.starts_well = slots, step_slots, linear_start
         fit_transform = getattr(
             kernel, "fit_transform", lambda pool: kernel.fit(pool).transform(pool)
         )
@@ -173,7 +179,30 @@ class Memory(Network):
             distances = distances[distances >= _SAME]
         typical = float(distances.median()) if len(distances) else 1.0
         # At half the typical squared distance, neighbors weigh some seven times as much.
-        return self.build(self.pool.shape[1], 4.0 / typical)
+        module = self.build(self.pool.shape[1], 4.0 / typical)
+        if self.starts_well:
+            module.start_from(*self._linear(examples))  # type: ignore[operator]
+        return module
+
+    def _linear(self, examples: Examples) -> tuple[Tensor, Tensor]:
+        """Fit a logistic regression: weights ``(n_classes, n_features)`` and biases."""
+        rows, n_labeled = examples.rows, len(examples.labeled)
+        targets = examples.targets[rows]
+        weights = np.where(np.arange(len(rows)) < n_labeled, 1.0, examples.weight)
+        if examples.class_weights is not None:
+            weights = weights * (targets @ examples.class_weights).numpy()
+        classes = targets.argmax(dim=1).numpy()
+        machine = LogisticRegression(C=_PENALTY, max_iter=1000)
+        machine.fit(self.pool[rows].numpy(), classes, weights)
+        coefficients, biases = machine.coef_, machine.intercept_
+        if len(machine.classes_) == 2:  # one row, for the second class
+            coefficients = np.concatenate([-coefficients, coefficients]) / 2
+            biases = np.concatenate([-biases, biases]) / 2
+        found = torch.zeros(targets.shape[1], self.pool.shape[1])
+        bias = torch.full((targets.shape[1],), _NEVER)
+        found[machine.classes_] = torch.from_numpy(coefficients).to(found.dtype)
+        bias[machine.classes_] = torch.from_numpy(biases).to(found.dtype)
+        return found, bias
 
     def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
         if self.step_slots is not None and len(fitted.memory) > self.step_slots:

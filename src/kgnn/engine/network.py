@@ -113,6 +113,7 @@ class Network(ABC):
     """Base of both networks: a subclass prepares graphs and runs a module on them."""
 
     name: str
+    starts_well = False  # whether the module before any step is the default choice
     needed: tuple[str, ...]  # attributes that predictions need; how to train is not among them
     pool: Any  # the training graphs, prepared
     fitted: list[Fitted]  # by the last `fit`, one for each training
@@ -154,20 +155,21 @@ class Network(ABC):
         trainings: Sequence[Training],
         *,
         pooled: bool = False,
+        changes: Mapping[str, Any] | None = None,
         warm_start: bool = False,
         what: str = "training",
     ) -> list[Fitted]:
         """Train once for each of ``trainings``; the graphs that judge them choose the epoch.
 
-        If ``pooled``, all judges together choose one epoch for all. Ctrl-C ends it with the
-        complete trainings, or with the first one as far as it has come.
+        If ``pooled``, all judges together choose one epoch for all. ``changes`` are those of the
+        `OptimizerConfig`. Ctrl-C ends it with the complete trainings, or with the first one as far
+        as it has come.
         """
         done: list[_Trained] = []
         stopped = False
-        is_judged = any(len(each.truth) for each in trainings)
-        config = (
-            self.optimizer_config if is_judged else replace(self.optimizer_config, checkpoints=1)
-        )
+        config = replace(self.optimizer_config, **(changes or {}))
+        if not any(len(each.truth) for each in trainings):
+            config = replace(config, checkpoints=1)
         for training in trainings:
             start = self.fitted[training.number] if warm_start else None
             several = f", {training.number + 1} of {len(trainings)}" if len(trainings) > 1 else ""
@@ -184,7 +186,8 @@ class Network(ABC):
             if stopped:
                 break
         judged = [each.training for each in done]
-        chosen = _choose_epochs([each.answers for each in done], judged, pooled)
+        default = 0 if self.starts_well else -1
+        chosen = _choose_epochs([each.answers for each in done], judged, pooled, default)
         self.fitted = [each.at(*own) for each, own in zip(done, chosen, strict=True)]
         if stopped:  # the caller decides whether to use it
             raise KeyboardInterrupt
@@ -202,6 +205,7 @@ class Network(ABC):
             if judges is not None:
                 answers.append(self._outputs(averaged, judges, new))
 
+        shows_start = self.starts_well and config.checkpoints > 1
         rng = generator(training.seed, self.name)
         with seeded_torch(training.seed, self.name):
             module = self._build(examples) if start is None else copy.deepcopy(start.module)
@@ -218,6 +222,7 @@ class Network(ABC):
                 finish=lambda each: recompute_bn_stats(
                     each, lambda m: self._pass_over(m, training, new)
                 ),
+                show_start=shows_start,
                 at_checkpoint=at_checkpoint,
                 what=what,
             )
@@ -227,7 +232,7 @@ class Network(ABC):
                 "Take a lower learning rate; or attributes of nodes, if it reads these, are large "
                 "and should be scaled."
             )
-        epochs = checkpoint_epochs(config.epochs, config.checkpoints)
+        epochs = [-1] * shows_start + checkpoint_epochs(config.epochs, config.checkpoints)
         return _Trained(training, new, states, answers, epochs)
 
     def logits(self, prepared: Any, members: Sequence[Fitted] | None = None) -> Floats:
@@ -306,7 +311,10 @@ class _Trained:
 
 
 def _choose_epochs(
-    answers: Sequence[Sequence[Floats]], trainings: Sequence[Training], pooled: bool
+    answers: Sequence[Sequence[Floats]],
+    trainings: Sequence[Training],
+    pooled: bool,
+    default: int = -1,
 ) -> list[tuple[int, int, list[float]]]:
     """Choose a checkpoint for each training: to keep, and by the judges of the others alone.
 
@@ -322,11 +330,11 @@ def _choose_epochs(
         return [(-1, -1, [])] * len(trainings)
     truth = np.concatenate([each.truth for each in trainings])
     found = np.stack([log_likelihoods(np.concatenate(each), truth) for each in by_checkpoint])
-    last, score = len(found) - 1, found.mean(axis=1).tolist()
-    chosen = choose(found, last)
+    score, default = found.mean(axis=1).tolist(), default % len(found)
+    chosen = choose(found, default)
     member = np.repeat(np.arange(len(sizes)), sizes)
     others = [found[:, member != number] for number in range(len(sizes))]
-    return [(chosen, choose(each, last) if each.size else last, score) for each in others]
+    return [(chosen, choose(each, default) if each.size else default, score) for each in others]
 
 
 def _best_epoch(answers: Sequence[Floats], truth: Ints) -> tuple[int, int, list[float]]:

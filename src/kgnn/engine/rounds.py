@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
+from scipy.special import softmax
 
 from kgnn.engine.calibration import calibrate, combine, log_likelihoods, weigh
 from kgnn.engine.network import Examples, Fitted, Network, Training, class_weights_of, one_hot
@@ -110,7 +111,15 @@ class Plan:
     soft: bool = False  # teach the annotator's probabilities, not its most probable class
     warm_start: bool = False  # continue from the last round's weights
     average: bool = True  # predict with all rounds, not with the best one
+    # Of trainings with pseudo-labels; None for those without.
+    epochs: int | None = None
+    batch_size: int | None = None
     judge: str = "both"  # whose likelihood on VAL ranks the rounds: a network's, or that of both
+
+    def for_students(self) -> dict[str, int]:
+        """Return what is different in trainings with pseudo-labels."""
+        changes = {"epochs": self.epochs, "batch_size": self.batch_size}
+        return {name: value for name, value in changes.items() if value is not None}
 
 
 @dataclass
@@ -131,6 +140,8 @@ class Round:
     accuracy : dict of str to float
         Of each network and of ``both`` on the graphs that judge: VAL, or those held out of each
         member; empty without any.
+    sharpness, weights : list of float
+        Factors that calibrate the networks of this round, and their mixing weights.
     log_likelihood : float
         Calibrated, on these graphs, of ``Plan.judge``.
     """
@@ -140,6 +151,8 @@ class Round:
     n_selected: int = 0
     agreement: float | None = None
     accuracy: dict[str, float] = field(default_factory=dict)
+    sharpness: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
     log_likelihood: float = -math.inf
 
     def facts(self) -> dict[str, Any]:
@@ -280,9 +293,19 @@ class RoundTrainer:
         network.fit(
             trainings,
             pooled=task.validation is None,
+            changes=plan.for_students() if number else None,
             warm_start=plan.warm_start and number > 0 and network.is_fitted,
             what=f"round {number}, {network.name}",
         )
+
+    def mix(self, *proba: Floats) -> Floats:
+        """Return what the networks say together, each as far as it is to be trusted by now."""
+        last = self.course.rounds[-1]
+        scaled = [
+            factor * np.log(np.maximum(own, 1e-300))
+            for factor, own in zip(last.sharpness or [1.0] * len(proba), proba, strict=True)
+        ]
+        return np.asarray(softmax(combine(scaled, last.weights), axis=1))
 
     def label(self, chosen: Sequence[Selection], proba: Sequence[Floats]) -> list[PseudoLabels]:
         """Turn what each member has chosen and annotated into what it teaches."""
@@ -315,8 +338,10 @@ class RoundTrainer:
         if self._is_judged:
             networks = self.networks[: len(fitted)]
             logits = {n.name: _answers(own) for n, own in zip(networks, fitted, strict=True)}
-            scaled = [calibrate(each, self._truth).sharpness * each for each in logits.values()]
-            logits["both"] = combine(scaled)
+            done.sharpness = [calibrate(own, self._truth).sharpness for own in logits.values()]
+            scaled = [f * own for f, own in zip(done.sharpness, logits.values(), strict=True)]
+            done.weights = weigh(scaled, self._truth)
+            logits["both"] = combine(scaled, done.weights)
             done.accuracy = {
                 who: float((each.argmax(axis=1) == self._truth).mean())
                 for who, each in logits.items()

@@ -27,7 +27,6 @@ from kgnn.engine.memory import Embedding, Memory, Rows
 from kgnn.engine.network import Fitted, Network
 from kgnn.engine.rounds import (
     Course,
-    Plan,
     RankBy,
     RoundTrainer,
     Selection,
@@ -76,6 +75,9 @@ class MemoryNetwork(nn.Module):
         are coordinates already.
     norm : bool
         Put BatchNorm before the classifier.
+    linear : bool
+        Add a linear function of z to the logits, which `start_from` sets; the rest begins at 0 and
+        learns what that function misses.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class MemoryNetwork(nn.Module):
         sharpness: float | None = 1.0,
         identity: bool = True,
         norm: bool = True,
+        linear: bool = False,
     ) -> None:
         super().__init__()
         self.width, self.n_hops, self.attention, self.reading = width, hops, attention, reading
@@ -110,6 +113,21 @@ class MemoryNetwork(nn.Module):
             nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, n_classes)
         )
         self.label_weight = nn.Parameter(torch.ones(())) if labels else None
+        self.has_linear = linear
+        self.linear_weight: Tensor
+        self.linear_bias: Tensor
+        if linear:  # buffers: it stays as it is, and does not decay
+            self.register_buffer("linear_weight", torch.zeros(n_classes, n_features))
+            self.register_buffer("linear_bias", torch.zeros(n_classes))
+            others = [*self.classifier[-1].parameters()]
+            for each in others if self.label_weight is None else [*others, self.label_weight]:
+                nn.init.zeros_(each)
+
+    @torch.no_grad()
+    def start_from(self, weights: Tensor, bias: Tensor) -> None:
+        """Set the linear function: weights ``(n_classes, n_features)``, and biases."""
+        self.linear_weight.copy_(weights)
+        self.linear_bias.copy_(bias)
 
     def forward(
         self, queries: Rows, memory: Rows, memory_targets: Tensor, own: Tensor | None = None
@@ -126,6 +144,9 @@ class MemoryNetwork(nn.Module):
             # The introduction mentions labels in the memory, the equations do not. Not log 0: the
             # memory may be wrong one time in a hundred.
             logits = logits + self.label_weight * torch.log(votes + 0.01)
+        if self.has_linear:
+            assert isinstance(queries, Tensor)
+            logits = logits + nn.functional.linear(queries, self.linear_weight, self.linear_bias)
         return logits
 
     def read(
@@ -172,10 +193,10 @@ Select = Callable[[Floats, Floats, int], tuple[Selection, Selection]]
 
 
 def co_train(
+    trainer: RoundTrainer,
     gnn: Network,
     memory: Network,
     task: Task,
-    plan: Plan,
     select: Select,
     *,
     start_memory: bool = True,
@@ -189,7 +210,6 @@ def co_train(
     "alternate", as in Algorithm 1, the M-step annotates with the q_φ of this round's E-step; in
     "together", with that of the round before.
     """
-    trainer = RoundTrainer([gnn, memory], task, plan)
     with trainer.interruptible():
         trainer.fit(gnn)  # line 1: initialize θ on the labeled graphs
         if start_memory:
@@ -334,6 +354,7 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
     memory_grows: bool = True
     start_memory: bool = True
     order: Literal["alternate", "together"] = "alternate"
+    teach: Literal["mixed", "agreed"] = "mixed"
     candidates: Count = 2
     predict_with: Literal["both", "gnn", "memory"] = "both"
 
@@ -368,12 +389,17 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
         memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
         plan, shares = self._plan(judge=self.predict_with), self._shares(task)
 
+        trainer = RoundTrainer([gnn, memory], task, plan)
+
         def select(p: Floats, q: Floats, k: int) -> tuple[Selection, Selection]:
-            agreed = agree(p, q, k, shares, self.candidates, self.rank_by)
-            return agreed, agreed
+            if self.teach == "agreed":
+                chosen = agree(p, q, k, shares, self.candidates, self.rank_by)
+            else:
+                chosen = most_confident(trainer.mix(p, q), k, shares, self.rank_by)
+            return chosen, chosen
 
         start, order = self.start_memory, self.order
-        course = co_train(gnn, memory, task, plan, select, start_memory=start, order=order)
+        course = co_train(trainer, gnn, memory, task, select, start_memory=start, order=order)
         return self._finish(task, [gnn, memory], course)
 
     def _predictor(self) -> str:
@@ -408,6 +434,7 @@ _PAPER = {
     "memory_labels": False,
     "memory_grows": False,
     "mask_own": False,
+    "linear_start": False,
     "slots": None,
     "step_slots": None,
     # three layers and hops, width 32, dropout; Adam, and none of our refinements (§5.1)
@@ -434,7 +461,10 @@ _PAPER = {
     "soft": True,
     "rank_by": "probability",
     "balanced": False,
+    "teach": "agreed",
     "candidates": 1,
+    "student_epochs": None,
+    "student_batch_size": None,
     "patience": None,
     "rounds": 5,
     "growth": 0.2,

@@ -59,6 +59,9 @@ class MemorySettings:
     dimensions : int, "auto" or None
         Coordinates that the features are projected to; None for the sparse features themselves.
         ``auto`` is half as many as there are labeled graphs, at least 64 and at most 256.
+    linear_start : bool
+        Whether the memory starts as a logistic regression on the coordinates, which is hard to beat
+        with a few labels, and learns the rest; not without coordinates.
     slots, step_slots : int or None
         Most graphs in the memory, and most that a training step attends to; None for no limit.
     """
@@ -71,6 +74,7 @@ class MemorySettings:
     # Paper silent: sizes of graphs tell much in some datasets and nothing in others.
     kernel: object = "auto"
     dimensions: Count | Literal["auto"] | None = "auto"
+    linear_start: bool = True
     slots: Count | None = 1024
     step_slots: Count | None = 256
 
@@ -93,6 +97,8 @@ class MemorySettings:
         """
         training = cast("TrainingSettings", self)  # which every method with a memory has
 
+        has_linear_start = self.linear_start and self.dimensions is not None
+
         def build(n_features: int, sharpness: float) -> nn.Module:
             return module(
                 n_features,
@@ -106,6 +112,7 @@ class MemorySettings:
                 sharpness=sharpness if self.learn_sharpness else None,
                 identity=self.dimensions is not None,
                 norm=training.readout_norm,
+                linear=has_linear_start,
             )
 
         def with_kernel(kernel: Any) -> Memory:
@@ -124,6 +131,7 @@ class MemorySettings:
                 mask_own=self.mask_own,
                 slots=self.slots,
                 step_slots=self.step_slots,
+                linear_start=has_linear_start,
             )
 
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):

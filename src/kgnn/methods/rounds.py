@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -16,7 +16,7 @@ from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.calibration import sharpen
 from kgnn.estimator.classifier import GraphClassifier, Graphs, Story
 from kgnn.estimator.evidence import COMBINED, PREDICTION
-from kgnn.estimator.parameters import Count, CountOrZero, NonNegative, Share, parameters
+from kgnn.estimator.parameters import Bounds, Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
 
@@ -33,6 +33,8 @@ class RoundsClassifier(GraphClassifier):
         Rounds of annotation after the first training.
     growth : float
         Share of the unlabeled graphs by which the selection grows each round.
+    student_epochs, student_batch_size : int or None
+        Of trainings with annotated graphs, which are many; None for those without.
     patience : int or None
         Rounds without a gain on VAL before stopping; None to never stop for that reason.
     annotated_weight : float
@@ -66,10 +68,12 @@ class RoundsClassifier(GraphClassifier):
     """
 
     rounds: CountOrZero = 1
-    growth: Share = 0.5
+    growth: Share = 1.0
+    student_epochs: Count | None = 8
+    student_batch_size: Annotated[int, Bounds(2)] | None = 64
     patience: Count | None = 2
-    annotated_weight: NonNegative = 0.5
-    batches: Literal["paired", "merged"] = "paired"
+    annotated_weight: NonNegative = 1.0
+    batches: Literal["paired", "merged"] = "merged"
     soft: bool = False
     balanced: bool = True
     rank_by: RankBy = "margin"
@@ -93,6 +97,8 @@ class RoundsClassifier(GraphClassifier):
             soft=self.soft,
             warm_start=self.warm_start,
             average=self.average_rounds,
+            epochs=self.student_epochs,
+            batch_size=self.student_batch_size,
             judge=judge,
         )
 
