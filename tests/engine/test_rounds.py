@@ -248,6 +248,14 @@ def test_every_member_is_trained_without_its_fold_and_judged_on_it():
         assert [each.number for each in trainings] == [0, 1]
 
 
+def test_no_two_trainings_of_all_rounds_and_members_have_one_seed():
+    p = Scripted("gnn", SAID, JUDGED)
+    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
+    seeds = [each.seed for trainings in p.trainings for each in trainings]
+    assert seeds[0] == FOLDED.seed
+    assert len(set(seeds)) == len(seeds) == 4
+
+
 def test_a_member_is_taught_by_itself_alone():
     p = Scripted("gnn", SAID, JUDGED)
     self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
