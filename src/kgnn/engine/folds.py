@@ -23,28 +23,33 @@ def deal_folds(targets: Ints, looks: ArrayLike, n_folds: int, seed: int) -> list
     [[2, 3], [0, 4], [1, 3]]
     """
     rng = generator(seed, "folds")
-    _, sizes = np.unique(looks, return_counts=True)
+    _, counts = np.unique(looks, return_counts=True)
     order = np.argsort(looks, kind="stable")
-    members = np.split(order, np.cumsum(sizes)[:-1])
+    members = np.split(order, np.cumsum(counts)[:-1])
     # A group of several classes is dealt with its most frequent one.
     class_of = np.array([np.bincount(targets[rows]).argmax() for rows in members], dtype=np.int64)
     folds: list[list[Ints]] = [[] for _ in range(n_folds)]
+    sizes = np.zeros(n_folds, dtype=np.int64)
     for target in np.unique(class_of):
         groups = rng.permutation(np.flatnonzero(class_of == target))
-        # The largest groups first, each to the fold with the fewest graphs of this class.
+        # The largest groups first, each to the fold with the fewest graphs of this class; of
+        # several such folds, to the smallest.
         groups = groups[np.argsort([-len(members[group]) for group in groups], kind="stable")]
         held = np.zeros(n_folds, dtype=np.int64)
         if 1 < len(groups) < n_folds:
             groups = np.resize(groups, n_folds)
         for group in groups if len(groups) > 1 else ():
-            fold = int(held.argmin())
+            fold = np.lexsort((sizes, held))[0]
             folds[fold].append(members[group])
             held[fold] += len(members[group])
+            sizes[fold] += len(members[group])
+    return [_leaving_every_class(targets, groups) for groups in folds]
+
+
+def _leaving_every_class(targets: Ints, groups: list[Ints]) -> Ints:
+    """Return the rows of groups, without groups of a class that would have no other graph."""
     none = np.empty(0, dtype=np.int64)
-    return [_leaving_every_class(targets, np.sort(np.concatenate([none, *f]))) for f in folds]
-
-
-def _leaving_every_class(targets: Ints, fold: Ints) -> Ints:
-    """Return the fold without classes that it holds all graphs of."""
-    left = np.bincount(np.delete(targets, fold), minlength=targets.max() + 1)
-    return fold[left[targets[fold]] > 0]
+    others = np.delete(targets, np.concatenate([none, *groups]))
+    left = np.bincount(others, minlength=targets.max() + 1)
+    kept = [rows for rows in groups if left[targets[rows]].all()]
+    return np.sort(np.concatenate([none, *kept]))

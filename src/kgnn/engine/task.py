@@ -62,7 +62,7 @@ class Task:
             Member(
                 np.setdiff1d(self.labeled, fold, assume_unique=True),
                 fold,
-                derive(self.seed, number) if number else self.seed,
+                derive(self.seed, "member", number) if number else self.seed,
             )
             for number, fold in enumerate(folds)
         ]
