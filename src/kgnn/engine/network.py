@@ -113,6 +113,7 @@ class Network(ABC):
     """Base of both networks: a subclass prepares graphs and runs a module on them."""
 
     name: str
+    n_jobs = 1  # processes that train members
     starts_well = False  # whether the module before any step is the default choice
     needed: tuple[str, ...]  # attributes that predictions need; how to train is not among them
     pool: Any  # the training graphs, prepared
@@ -165,26 +166,27 @@ class Network(ABC):
         `OptimizerConfig`. Ctrl-C ends it with the complete trainings, or with the first one as far
         as it has come.
         """
-        done: list[_Trained] = []
-        stopped = False
         config = replace(self.optimizer_config, **(changes or {}))
         if not any(len(each.truth) for each in trainings):
             config = replace(config, checkpoints=1)
+        jobs = []
         for training in trainings:
             start = self.fitted[training.number] if warm_start else None
             several = f", {training.number + 1} of {len(trainings)}" if len(trainings) > 1 else ""
-            try:
-                new = self._train(training, config, start, what + several)
-            except KeyboardInterrupt:
-                stopped = True
-                if not done:
-                    raise
-                break
-            stopped = new.fitted.history.interrupted
-            if not (stopped and done):
-                done.append(new)
-            if stopped:
-                break
+            jobs.append((training, config, start, what + several))
+        done: list[Trained] = []
+        stopped = False
+        try:
+            for new in self._trained(jobs, what):
+                stopped = new.fitted.history.interrupted
+                if not (stopped and done):
+                    done.append(new)
+                if stopped:
+                    break
+        except KeyboardInterrupt:
+            stopped = True
+            if not done:
+                raise
         judged = [each.training for each in done]
         default = 0 if self.starts_well else -1
         chosen = _choose_epochs([each.answers for each in done], judged, pooled, default)
@@ -193,9 +195,17 @@ class Network(ABC):
             raise KeyboardInterrupt
         return self.fitted
 
+    def _trained(self, jobs: Sequence[tuple[Any, ...]], what: str) -> Iterator[Trained]:
+        if self.n_jobs > 1 and len(jobs) > 1:
+            from kgnn.engine.fast.processes import train_in_processes
+
+            yield from train_in_processes(self, jobs, self.n_jobs, what)
+        else:
+            yield from (self._train(*job) for job in jobs)
+
     def _train(
         self, training: Training, config: OptimizerConfig, start: Fitted | None, what: str
-    ) -> _Trained:
+    ) -> Trained:
         examples, judges = training.examples, training.judges
         states: list[dict[str, Tensor]] = []
         answers: list[Floats] = []
@@ -233,7 +243,7 @@ class Network(ABC):
                 "and should be scaled."
             )
         epochs = [-1] * shows_start + checkpoint_epochs(config.epochs, config.checkpoints)
-        return _Trained(training, new, states, answers, epochs)
+        return Trained(training, new, states, answers, epochs)
 
     def logits(self, prepared: Any, members: Sequence[Fitted] | None = None) -> Floats:
         """Return the combined logits of all members, ``(n_graphs, n_classes)``.
@@ -289,7 +299,7 @@ class Network(ABC):
 
 
 @dataclass
-class _Trained:
+class Trained:
     """A finished training with its checkpoints, one of which is to be chosen."""
 
     training: Training

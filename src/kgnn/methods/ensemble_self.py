@@ -107,6 +107,7 @@ class JointNetwork(Network):
         self, gnn: GraphNetwork, memory: Memory, build: Callable[[nn.Module, nn.Module], nn.Module]
     ) -> None:
         super().__init__(gnn.optimizer_config)
+        self.n_jobs = gnn.n_jobs
         self.gnn, self.memory, self.build = gnn, memory, build
         self.pool = Prepared(gnn.pool, memory.pool)
 

@@ -121,7 +121,7 @@ class MemorySettings:
                 dimensions = int(np.clip(len(task.labeled) // 2, *_FEWEST_AND_MOST))
             # A squared length of eight suits the learning rate; the sharpness adapts to it anyway.
             projection = dimensions and Projection(dimensions, length=8.0, seed=task.seed)
-            return Memory(
+            memory = Memory(
                 task.graphs,
                 build,
                 training._optimizer_config(learning_rate),
@@ -133,6 +133,8 @@ class MemorySettings:
                 step_slots=self.step_slots,
                 linear_start=has_linear_start,
             )
+            memory.n_jobs = training.n_jobs
+            return memory
 
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):
             return with_kernel(self.kernel)

@@ -46,6 +46,8 @@ class TrainingSettings:
         or running averages over batches.
     readout_norm : bool
         Whether there is BatchNorm before the classifier.
+    n_jobs : int
+        Processes that train the members of a committee; the result is the same with any number.
     """
 
     width: Count = 32
@@ -57,6 +59,7 @@ class TrainingSettings:
     clip: NonNegative | None = CLIP
     norm_statistics: Literal["recomputed", "running"] = "recomputed"
     readout_norm: bool = True
+    n_jobs: Count = 1
 
     def _optimizer_config(self, learning_rate: float) -> OptimizerConfig:
         return OptimizerConfig(
@@ -129,7 +132,7 @@ class GNNSettings:
                 norm=training.readout_norm,
             )
 
-        return self._network(
+        network = self._network(
             task,
             task.graphs,
             build,
@@ -137,6 +140,8 @@ class GNNSettings:
             node_features=node_features,
             layers=self.layers if self.encoder == "gin" else 0,
         )
+        network.n_jobs = training.n_jobs
+        return network
 
     def _network(self, task: Task, *args: Any, **options: Any) -> GraphNetwork:
         """Return the network; a subclass may train it in another way."""
