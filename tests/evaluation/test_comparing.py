@@ -214,6 +214,7 @@ def test_too_few_labels_are_told():
     assert table.best.method == "Knows"
     told = " ".join(table.in_words())
     assert "8 labels show no difference between methods that is beyond noise" in told
+    assert "at least 6 graphs (75 points)" in told  # one pair: 2 · 0.5⁶ < 0.05
     few = last(Knows, Guesses, graphs=GRAPHS[:4])
     assert "and could not show any" in " ".join(few.in_words())
 

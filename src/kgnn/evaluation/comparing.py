@@ -240,11 +240,12 @@ class Comparison:
         told = f"{self.labels:,} labels show no difference between methods that is beyond noise"
         if self.metric != "accuracy":
             return told
-        n = len(self._scored()) + 1
-        least = fewest_apart(n * (n - 1) // 2)
+        n = len(self._scored())
+        least = fewest_apart(n * (n - 1) // 2)  # pairs with the majority class may be decided
         if least > self.labels:
             return f"{told}, and could not show any"
-        return f"{told}: it would take {least} graphs ({100 * least / self.labels:.0f} points)"
+        share = f"{100 * least / self.labels:.0f} points"
+        return f"{told}: it would take at least {least} graphs ({share})"
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
