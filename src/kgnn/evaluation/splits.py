@@ -18,7 +18,7 @@ from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.seeds import generator
 
 PROTOCOLS = ("fair", "paper", "budget")
-# How many labels there are: a share of all graphs (0.1), or in the protocol ``budget`` also a number
+# How many labels there are: a share of all graphs (0.1); for the protocol ``budget`` also a number
 # (20) or a number for each class ("5/class").
 Labels = float | str
 MOST_LABELS = 0.2  # share of TRAIN-L in all graphs
