@@ -26,7 +26,7 @@ _GROUPS = {
         "to_pyg",
     ),
     "Graphs": ("GraphDataset", "Graph"),
-    "Methods": ("make", "KGNN", "GNNSup", "WL", "open_model"),
+    "Methods": ("make", "compare", "KGNN", "GNNSup", "WL", "open_model"),
     "Features and kernels": (
         "WeisfeilerLehman",
         "OptimalAssignment",

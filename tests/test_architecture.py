@@ -26,6 +26,7 @@ _PUBLIC = {
         "ShortestPaths",
         "WL",
         "WeisfeilerLehman",
+        "compare",
         "from_networkx",
         "from_pyg",
         "from_smiles",

@@ -2,6 +2,7 @@ from .errors import KgnnError as KgnnError
 from .errors import KgnnWarning as KgnnWarning
 from .estimator.registry import make as make
 from .estimator.saving import open_model as open_model
+from .evaluation.comparing import compare as compare
 from .graphs.graph import Graph as Graph
 from .graphs.graph import GraphDataset as GraphDataset
 from .graphs.interop import from_networkx as from_networkx

@@ -37,6 +37,41 @@ def listening(listener: Listener, reader: Reader | None = None) -> Iterator[None
         _reader.reset(tokens[1])
 
 
+@contextmanager
+def checking(check: Callable[[], None]) -> Iterator[None]:
+    """Call ``check`` at each report of progress inside the block; what it raises ends the work.
+
+    Reports still go to the listener outside. It is told that the work is done, also where an error
+    ended it, so that no bar is left behind.
+
+    Examples
+    --------
+    >>> with checking(lambda: print("still in time")):
+    ...     _ = list(track(["a"], "spelling"))
+    still in time
+    still in time
+    """
+    outer = _listener.get()
+    unfinished: dict[str, int] = {}
+
+    def report(what: str, done: int, total: int) -> None:
+        if outer is not None:
+            outer(what, done, total)
+        unfinished[what] = total
+        if done >= total:
+            del unfinished[what]
+        check()
+
+    token = _listener.set(report)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+        if outer is not None:
+            for what, total in unfinished.items():
+                outer(what, total, total)
+
+
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
     """Yield the items and report how many have been consumed."""
     listener = _listener.get()

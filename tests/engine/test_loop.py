@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgnn.engine.loop import batches, recompute_bn_stats, train
+from kgnn.engine.loop import batches, checkpoint_epochs, recompute_bn_stats, train
 from kgnn.progress import listening
 
 
@@ -41,31 +41,41 @@ def test_the_loss_falls_and_the_line_is_found():
     assert not module.training
 
 
-def test_the_weights_of_the_best_epoch_are_kept():
-    scores = iter([0.1, 0.9, 0.9, 0.2] + [0.0] * 56)
+def test_checkpoints_are_at_equal_distances_and_the_last_one_is_the_end():
     seen = []
+    module, history = fit_line(checkpoints=4, at_checkpoint=lambda m: seen.append(m.weight.item()))
+    assert len(seen) == 4
+    every = []
+    fit_line(checkpoints=60, at_checkpoint=lambda m: every.append(m.weight.item()))
+    assert seen == [every[epoch] for epoch in (14, 29, 44, 59)]
+    assert module.weight.item() == seen[-1]
+    assert history.best_epoch == 59
 
-    def score(judged):
-        seen.append(judged.weight.item())
-        return next(scores)
 
-    torch.manual_seed(0)
-    module = torch.nn.Linear(1, 1)
-    x = torch.ones(8, 1)
-    history = train(
-        module,
-        lambda rows: (module(x[rows]) ** 2).mean(),
-        np.arange(8),
-        epochs=60,
-        batch_size=4,
-        learning_rate=0.01,
-        weight_decay=0.0,
-        averaging=0.0,
-        rng=np.random.default_rng(0),
-        score=score,
-    )
-    assert history.best_epoch == 1
-    assert module.weight.item() == seen[1]
+@pytest.mark.parametrize(("epochs", "checkpoints"), [(1, 1), (1, 10), (7, 3), (40, 10), (50, 7)])
+def test_checkpoints_are_distinct_epochs_at_most_as_many_as_asked(epochs, checkpoints):
+    chosen = checkpoint_epochs(epochs, checkpoints)
+    assert len(chosen) == min(epochs, checkpoints)
+    assert chosen[-1] == epochs - 1
+    gaps = np.diff([-1, *chosen])
+    assert gaps.min() >= 1
+    assert gaps.max() - gaps.min() <= 1
+
+
+def test_ctrl_c_keeps_the_complete_epochs_as_a_last_checkpoint():
+    def stop(what, done, total):
+        if done == 20:
+            raise KeyboardInterrupt
+
+    seen = []
+    with listening(stop):
+        module, history = fit_line(
+            checkpoints=4, at_checkpoint=lambda m: seen.append(m.weight.item())
+        )
+    assert history.interrupted
+    assert len(history.loss) == history.best_epoch + 1 == 20
+    assert len(seen) == 2  # after 15 epochs, and after all that there are
+    assert module.weight.item() == seen[-1]
 
 
 def test_progress_is_reported():
@@ -90,10 +100,8 @@ def test_weights_are_averaged_over_steps():
         weight_decay=0.0,
         averaging=0.8,
         rng=np.random.default_rng(0),
-        finish=lambda averaged: None,
-        score=lambda averaged: (
-            path.append((module.weight.item(), averaged.weight.item())) or len(path)
-        ),
+        checkpoints=30,
+        at_checkpoint=lambda averaged: path.append((module.weight.item(), averaged.weight.item())),
     )
     expected = path[0][0]
     for step, (current, averaged) in enumerate(path):
@@ -104,12 +112,18 @@ def test_weights_are_averaged_over_steps():
     assert module.weight.item() == path[-1][1] != path[-1][0]
 
 
-def test_the_module_is_finished_before_it_is_judged_and_at_the_end():
-    finished = []
+def test_the_module_is_finished_before_each_checkpoint():
+    finished, shown = [], []
     fit_line(finish=finished.append)
     assert len(finished) == 1
-    fit_line(finish=finished.append, score=lambda module: float(finished[-1] is module))
-    assert len(finished) == 61
+    finished.clear()
+
+    def show(module):
+        assert finished[-1] is module
+        shown.append(len(finished))
+
+    fit_line(finish=finished.append, checkpoints=6, at_checkpoint=show)
+    assert shown == [1, 2, 3, 4, 5, 6]
 
 
 def test_statistics_become_those_of_the_data_and_training_goes_on_as_before():

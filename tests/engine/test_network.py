@@ -11,7 +11,15 @@ from kgnn.engine.batch import GraphBatches
 from kgnn.engine.gin import GIN
 from kgnn.engine.loop import History
 from kgnn.engine.memory import Memory
-from kgnn.engine.network import Examples, Fitted, GraphNetwork, OptimizerConfig, one_hot, passes
+from kgnn.engine.network import (
+    Examples,
+    Fitted,
+    GraphNetwork,
+    OptimizerConfig,
+    Training,
+    one_hot,
+    passes,
+)
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
 from kgnn.kernels.projection import Projection
@@ -43,6 +51,15 @@ def both_networks(pool=GRAPHS, dimensions=8):
     ]
 
 
+def train(network, examples, seed=0, **options):
+    """Train a network once, without graphs to judge it."""
+    return network.fit([Training(examples, seed)], **options)[0]
+
+
+def weights_of(fitted):
+    return torch.nn.utils.parameters_to_vector(fitted.module.parameters()).detach()
+
+
 def test_passes_cover_all_rows_in_order_within_the_bound(monkeypatch):
     graphs = random_graphs(50, n_nodes=20)
     monkeypatch.setattr(network_module, "_NODES_PER_PASS", 100)
@@ -59,7 +76,7 @@ def test_slots_are_found_for_rows_in_memory_and_only_for_them():
 @pytest.mark.parametrize("which", [0, 1])
 def test_what_is_prepared_once_equals_what_is_prepared_anew(which):
     network = both_networks()[which]
-    network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
+    train(network, Examples(np.arange(12), one_hot(GRAPHS.targets, 2)))
     rows = np.array([3, 20, 25])
     anew = network.logits(network.prepare(GRAPHS[rows]))
     np.testing.assert_allclose(network.logits(network.part(rows)), anew, atol=1e-5)
@@ -67,7 +84,7 @@ def test_what_is_prepared_once_equals_what_is_prepared_anew(which):
 
 def test_small_passes_give_the_same_predictions(monkeypatch):
     for network in both_networks():
-        network.fit(Examples(np.arange(12), one_hot(GRAPHS.targets, 2)), None, seed=0)
+        train(network, Examples(np.arange(12), one_hot(GRAPHS.targets, 2)))
         whole = network.logits(network.prepare(GRAPHS))
         monkeypatch.setattr(network_module, "_NODES_PER_PASS", 30)
         monkeypatch.setattr(memory_module, "ATTENTION_PER_PASS", 50)
@@ -81,12 +98,12 @@ def test_annotated_graphs_are_taught_with_their_weight(dimensions):
     examples = Examples(rows, targets, np.arange(8, 20), weight=0.0)
 
     def loss(network, taught):
-        module = network.fitted.module.eval()
-        parts = network._objective(module, taught, network.fitted, rng)(rows)
+        (fitted,) = network.fitted
+        parts = network._objective(fitted.module.eval(), Training(taught, 0), fitted, rng)(rows)
         return sum(part.item() for part in parts.values())
 
     for network in both_networks(dimensions=dimensions):
-        network.fit(examples, None, seed=0)
+        train(network, examples)
         free = loss(network, examples)
         assert free == pytest.approx(loss(network, Examples(rows, targets)), abs=1e-5)
         assert loss(network, Examples(rows, targets, np.arange(8, 20), weight=2.0)) > free
@@ -95,17 +112,14 @@ def test_annotated_graphs_are_taught_with_their_weight(dimensions):
 def test_another_seed_gives_other_weights_and_a_warm_start_goes_on():
     for network in both_networks():
         examples = Examples(np.arange(12), one_hot(GRAPHS.targets, 2))
-        one, two = (network.fit(examples, None, seed=s) for s in (0, 1))
-        again = network.fit(examples, None, seed=0)
-        first, second, third = (
-            torch.nn.utils.parameters_to_vector(f.module.parameters()) for f in (one, two, again)
-        )
+        one, two = (train(network, examples, seed) for seed in (0, 1))
+        again = train(network, examples)
+        first, second, third = map(weights_of, (one, two, again))
         assert (first == third).all()
         assert (first != second).any()
-        warm = network.fit(examples, None, seed=5, warm_start=True)
-        moved = torch.nn.utils.parameters_to_vector(warm.module.parameters()) - third
+        moved = weights_of(train(network, examples, 5, warm_start=True)) - third
         assert 0 < moved.norm() < (first - second).norm() * 2
-        assert (torch.nn.utils.parameters_to_vector(again.module.parameters()) == third).all()
+        assert (weights_of(again) == third).all()
 
 
 def test_no_graph_attends_to_itself_when_it_is_annotated():
@@ -113,18 +127,18 @@ def test_no_graph_attends_to_itself_when_it_is_annotated():
     taught, others = np.arange(8), np.arange(8, 30)
     targets = one_hot(np.maximum(GRAPHS.targets, 0), 2)
     for network in (gnn, memory):
-        network.fit(Examples(taught, targets), None, seed=0)
+        train(network, Examples(taught, targets))
         seen = softmax(network.logits(network.part(others)), axis=1)
-        np.testing.assert_allclose(network.annotate(others), seen)
+        np.testing.assert_allclose(network.annotate(others), [seen])
     wrong = targets.flip(1)
     known = softmax(memory.logits(memory.part(taught)), axis=1)
-    without = memory.annotate(taught)
+    (without,) = memory.annotate(taught)
     assert (np.abs(known - without) > 1e-3).any()
     # What the memory says of a graph itself does not count; what it says of the others does.
-    fitted = memory.fitted
+    (fitted,) = memory.fitted
     for row in taught[:3]:
         fitted.memory_targets[row] = wrong[row]
-        np.testing.assert_array_equal(memory.annotate(taught)[row], without[row])
+        np.testing.assert_array_equal(memory.annotate(taught)[0][row], without[row])
         fitted.memory_targets[row] = targets[row]
 
 
@@ -137,16 +151,16 @@ def test_while_training_no_graph_attends_to_itself(monkeypatch, bound):
         monkeypatch.setattr(ensemble_self, "ATTENTION_PER_PASS", bound)
     taught = np.arange(8)
     for network in (memory, joint):
-        fitted = network.fit(Examples(taught, one_hot(GRAPHS.targets, 2)), None, seed=0)
+        fitted = train(network, Examples(taught, one_hot(GRAPHS.targets, 2)))
         module = fitted.module.eval()
         batch = network._on_batch(module, taught, fitted).detach()
-        annotated = network.annotate(taught)
+        (annotated,) = network.annotate(taught)
         for row in taught[:3]:
             kept = np.delete(taught, row)
-            without = replace(fitted, memory=kept, memory_targets=fitted.memory_targets[kept])
+            without = fitted.with_slots(kept)
             one = network._on_batch(module, taught[row : row + 1], without).detach()
             np.testing.assert_allclose(batch[row], one[0], atol=1e-5)
-            alone = softmax(network.logits(network.part(taught[row : row + 1]), without), axis=1)
+            alone = softmax(network.logits(network.part(taught[row : row + 1]), [without]), axis=1)
             np.testing.assert_allclose(annotated[row], alone[0], atol=1e-5)
 
 
@@ -180,8 +194,9 @@ def test_merged_batches_pass_over_labeled_and_annotated_graphs_alike():
     gnn, _ = both_networks()
     targets = one_hot(GRAPHS.targets, 2)
     examples = Examples(np.arange(8), targets, np.arange(8, 20), weight=0.5, merged=True)
-    fitted = gnn.fit(examples, None, seed=0)
-    objective = gnn._objective(fitted.module.eval(), examples, fitted, np.random.default_rng(0))
+    fitted = train(gnn, examples)
+    rng = np.random.default_rng(0)
+    objective = gnn._objective(fitted.module.eval(), Training(examples, 0), fitted, rng)
     assert objective.rows.tolist() == list(range(20))
     rows = np.array([2, 5, 9, 17])
     (loss,) = objective(rows).values()
@@ -192,25 +207,11 @@ def test_merged_batches_pass_over_labeled_and_annotated_graphs_alike():
     torch.testing.assert_close(loss, expected)
 
 
-def test_annotations_are_calibrated_on_validation_graphs():
-    gnn, _ = both_networks()
-    rows, held = np.arange(12), np.arange(12, 30)
-    flipped = 1 - GRAPHS.targets[held]  # a network that is always wrong there must doubt itself
-    gnn.fit(Examples(rows, one_hot(GRAPHS.targets, 2)), None, seed=0)
-    sure = gnn.annotate(held).max(axis=1)
-    gnn.fit(Examples(rows, one_hot(GRAPHS.targets, 2)), (gnn.part(held), flipped), seed=0)
-    assert gnn.fitted.sharpness < 0.5
-    outputs = gnn._outputs(gnn.fitted.module, gnn.part(held), gnn.fitted)
-    expected = softmax(gnn.fitted.sharpness * outputs, axis=1)
-    np.testing.assert_allclose(gnn.annotate(held), expected)
-    assert gnn.annotate(held).max(axis=1).mean() < sure.mean()
-
-
 def test_statistics_are_those_of_labeled_and_annotated_graphs():
     """BatchNorm of new graphs: one pass over everything that was taught, not over the labels."""
     gnn, _ = both_networks()
     few, many = np.arange(4), np.arange(4, 30)
-    fitted = gnn.fit(Examples(few, one_hot(GRAPHS.targets, 2), many, weight=0.0), None, seed=0)
+    fitted = train(gnn, Examples(few, one_hot(GRAPHS.targets, 2), many, weight=0.0))
     norm = fitted.module.layers[0].norm
     every = gnn.pool[np.arange(30)]
     layer = fitted.module.layers[0]
@@ -229,7 +230,7 @@ def test_statistics_can_be_the_running_averages(statistics):
         replace(FAST, statistics=statistics, averaging=0.0),
         node_features=NodeFeatures.of(GRAPHS),
     )
-    fitted = network.fit(Examples(np.arange(30), one_hot(GRAPHS.targets, 2)), None, seed=0)
+    fitted = train(network, Examples(np.arange(30), one_hot(GRAPHS.targets, 2)))
     steps = 3 * 4  # epochs of 30 graphs, 8 at a time
     n_batches = int(fitted.module.layers[0].norm.num_batches_tracked)
     assert n_batches == (steps if statistics == "running" else 1)
@@ -245,7 +246,6 @@ def test_long_gradients_are_clipped_unless_they_are_not_to_be():
             replace(FAST, epochs=1, batch_size=30, averaging=0.0, weight_decay=1.0, clip=clip),
             node_features=NodeFeatures.of(GRAPHS),
         )
-        fitted = network.fit(Examples(np.arange(30), one_hot(GRAPHS.targets, 2)), None, seed=0)
-        moved[clip] = torch.nn.utils.parameters_to_vector(fitted.module.parameters()).detach()
+        moved[clip] = weights_of(train(network, Examples(np.arange(30), one_hot(GRAPHS.targets, 2))))
     # Weight decay is not clipped: with no gradient left, it alone gives the direction.
     assert (moved[1e-8] - moved[None]).abs().max() > 1e-3

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from kgnn.engine.calibration import combine
+from kgnn.engine.calibration import calibrate, combine
 from kgnn.engine.loop import History
 from kgnn.engine.network import Fitted
 from kgnn.engine.rounds import Plan, PseudoLabels, confidence, most_confident, self_train
 from kgnn.engine.task import Task
 from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.methods.kgnn import co_train
 from kgnn.progress import listening
 
 PLAN = Plan(rounds=4, growth=0.25, patience=9, weight=1.0)
@@ -20,32 +21,54 @@ TARGETS = np.array([0, 1, -1, -1, -1, -1])
 
 
 class Scripted:
-    """A network that believes what it is told to, training by training."""
+    """A network that believes what it is told to, training by training.
 
-    def __init__(self, name, beliefs, validation=None):
-        self.name, self.beliefs, self.on_validation = name, beliefs, validation
-        self.taught, self.warm, self.seeds = [], [], []
+    ``beliefs`` and ``judged`` are probabilities of the unlabeled graphs and of those that judge,
+    round by round; with members, a list of these for each.
+    """
+
+    def __init__(self, name, beliefs, judged=None):
+        self.name, self.beliefs, self.judged = name, beliefs, judged
+        self.trainings, self.warm = [], []
 
     @property
     def is_fitted(self):
         return hasattr(self, "fitted")
 
+    @property
+    def taught(self):
+        return [each[0].examples for each in self.trainings]
+
     def prepare(self, graphs):
         return "validation"
 
-    def fit(self, examples, validation, seed, *, warm_start, what):
-        self.taught.append(examples)
+    def part(self, rows):
+        return rows
+
+    def fit(self, trainings, *, pooled, warm_start, what):
+        self.trainings.append(trainings)
         self.warm.append(warm_start)
-        self.seeds.append(seed)
-        self.fitted = Fitted(None, History(), memory=np.array([len(self.taught) - 1]))
+        number = len(self.trainings) - 1
+        self.fitted = [
+            Fitted(
+                None,
+                History(),
+                memory=np.array([number, place]),
+                answers=np.empty((0, 0)) if not len(each.truth) else self.told(number, place, True),
+            )
+            for place, each in enumerate(trainings)
+        ]
 
     def annotate(self, rows):
-        return softmax(self.logits(rows), axis=1)
+        return [softmax(self.told(*each.memory, False), axis=1) for each in self.fitted]
 
-    def logits(self, prepared, fitted=None):
-        table = self.on_validation if isinstance(prepared, str) else self.beliefs
-        number = int((fitted or self.fitted).memory[0])
-        return np.log(np.array(table[min(number, len(table) - 1)]))
+    def logits(self, prepared, fitted):
+        return combine([self.told(*each.memory, isinstance(prepared, str)) for each in fitted])
+
+    def told(self, number, place, is_judged):
+        table = self.judged if is_judged else self.beliefs
+        table = np.array(table[min(number, len(table) - 1)])
+        return np.log(table if table.ndim == 2 else table[place])
 
 
 def two(*first):
@@ -113,8 +136,9 @@ def test_k_grows_and_the_network_learns_labeled_and_selected_graphs():
 def test_every_round_has_a_seed_of_its_own_and_the_first_that_of_the_task():
     p = Scripted("gnn", [two(0.99, 0.9, 0.8, 0.7)])
     run(p)
-    assert p.seeds[0] == 0
-    assert len(set(p.seeds)) == len(p.seeds) == 5
+    seeds = [each.seed for (each,) in p.trainings]
+    assert seeds[0] == 0
+    assert len(set(seeds)) == len(seeds) == 5
 
 
 @pytest.mark.parametrize(
@@ -131,7 +155,7 @@ def test_it_ends_when_there_is_reason_to(beliefs, plan, validation, targets, end
     p = Scripted("gnn", beliefs, [two(0.9, 0.1), two(0.6, 0.6)])
     course = run(p, replace(PLAN, **plan), validation and np.array(validation), targets)
     assert course.termination_condition == ending
-    assert len(course.rounds) == n_rounds == len(p.taught)
+    assert len(course.rounds) == n_rounds == len(p.trainings)
 
 
 def test_the_same_annotations_again_end_it():
@@ -149,7 +173,8 @@ def test_validation_keeps_the_best_round():
     course = run(p, plan, np.array([0, 1]))
     assert course.best_round == 1
     assert course.used == [course.rounds[1]]
-    np.testing.assert_allclose(course.logits([p], ["validation"])[0], np.log(good))
+    expected = course.sharpness[0] * np.log(good)
+    np.testing.assert_allclose(course.logits([p], ["validation"])[0], expected)
     assert course.rounds[1].accuracy == {"gnn": 1.0, "both": 1.0}
     assert len(course.rounds) == 5
     without = run(Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)]), plan)
@@ -161,7 +186,8 @@ def test_all_rounds_together_predict_the_mean_of_their_log_probabilities():
     p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)], tables)
     course = run(p, replace(PLAN, rounds=1), np.array([0, 1]))
     assert len(course.used) == 2
-    np.testing.assert_allclose(course.logits([p], ["validation"])[0], np.log(tables).mean(axis=0))
+    expected = course.sharpness[0] * np.log(tables).mean(axis=0)
+    np.testing.assert_allclose(course.logits([p], ["validation"])[0], expected)
 
 
 @pytest.mark.parametrize("warm", [False, True])
@@ -182,7 +208,7 @@ def test_each_round_is_told_as_it_ends():
 def test_after_ctrl_c_the_finished_rounds_predict():
     class Stopped(Scripted):
         def annotate(self, rows):
-            if len(self.taught) == 2:
+            if len(self.trainings) == 2:
                 raise KeyboardInterrupt
             return super().annotate(rows)
 
@@ -195,3 +221,94 @@ def test_combined_logits_are_the_mean_of_log_probabilities():
     a, b = np.log(np.array(two(0.9))), np.log(np.array(two(0.5)))
     expected = np.sqrt(np.array([[0.45, 0.05]]))
     np.testing.assert_allclose(np.exp(combine([a + 3, b])), expected)
+
+
+# -- members --------------------------------------------------------------------------------------
+
+FOLDED = Task(
+    GRAPHS,
+    np.array([0, 1, 0, 1, -1, -1]),
+    2,
+    None,
+    seed=0,
+    folds=(np.array([0, 3]), np.array([1, 2])),
+)
+# What two members say of the unlabeled graphs, rows 4 and 5, and of those held out of each.
+SAID = [[two(0.9, 0.6), two(0.4, 0.2)]]
+JUDGED = [[two(0.9, 0.2), two(0.3, 0.4)]]
+
+
+def test_every_member_is_trained_without_its_fold_and_judged_on_it():
+    p = Scripted("gnn", SAID, JUDGED)
+    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
+    for trainings in p.trainings:
+        assert [each.examples.labeled.tolist() for each in trainings] == [[1, 2], [0, 3]]
+        assert [each.judges.tolist() for each in trainings] == [[0, 3], [1, 2]]
+        assert [each.truth.tolist() for each in trainings] == [[0, 1], [1, 0]]
+        assert [each.number for each in trainings] == [0, 1]
+
+
+def test_no_two_trainings_of_all_rounds_and_members_have_one_seed():
+    p = Scripted("gnn", SAID, JUDGED)
+    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
+    seeds = [each.seed for trainings in p.trainings for each in trainings]
+    assert seeds[0] == FOLDED.seed
+    assert len(set(seeds)) == len(seeds) == 4
+
+
+def test_a_member_is_taught_by_itself_alone():
+    p = Scripted("gnn", SAID, JUDGED)
+    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
+    first, second = (each.examples for each in p.trainings[1])
+    assert (first.annotated.tolist(), second.annotated.tolist()) == ([4], [5])
+    assert (first.targets[4].tolist(), second.targets[5].tolist()) == ([1, 0], [0, 1])
+
+
+def test_a_member_of_one_network_is_taught_by_its_own_member_of_the_other():
+    said = [[two(0.9, 0.6), two(0.1, 0.4)]], [[two(0.8, 0.6), two(0.2, 0.4)]]
+    p, q = (Scripted(name, own, JUDGED) for name, own in zip("pq", said, strict=True))
+
+    def select(first, second, k):
+        agreed = most_confident(first, k)
+        assert (agreed.targets == most_confident(second, k).targets).all()
+        return agreed, agreed
+
+    co_train(p, q, FOLDED, replace(PLAN, rounds=1, growth=0.5), select)
+    for network in (p, q):
+        assert [each.examples.targets[4].tolist() for each in network.trainings[1]] == [
+            [1, 0],
+            [0, 1],
+        ]
+
+
+def test_rounds_are_judged_by_all_held_out_graphs_together():
+    worse = [two(0.9, 0.9), two(0.9, 0.9)]
+    p = Scripted("gnn", SAID, [worse, JUDGED[0], worse])
+    plan = replace(PLAN, rounds=2, growth=0.5, average=False)
+    course = self_train(p, FOLDED, plan, None)
+    assert course.best_round == 1
+    # Of rows 0, 3, 1 and 2, which are of classes 0, 1, 1 and 0, the last is called 1.
+    assert course.rounds[1].accuracy["gnn"] == 0.75
+    np.testing.assert_allclose(course.answers[0], np.log(np.concatenate(JUDGED[0])))
+    truth = np.array([0, 1, 1, 0])
+    assert course.sharpness == [calibrate(course.answers[0], truth).sharpness]
+    assert course.rounds[1].log_likelihood == pytest.approx(
+        calibrate(course.answers[0], truth).log_likelihood
+    )
+
+
+def test_all_members_of_all_rounds_predict_together():
+    p = Scripted("gnn", SAID, JUDGED)
+    course = self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
+    assert [each.memory.tolist() for each in course.trained(0)] == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    told = np.log([SAID[0][0], SAID[0][1]] * 2).mean(axis=0)
+    np.testing.assert_allclose(course.logits([p], [None])[0], course.sharpness[0] * told)
+
+
+def test_a_fold_without_graphs_judges_nothing_and_its_member_learns_all_labels():
+    task = replace(FOLDED, folds=(np.array([0, 3]), np.array([], dtype=np.int64)))
+    p = Scripted("gnn", SAID, JUDGED)
+    course = self_train(p, task, replace(PLAN, rounds=0), None)
+    assert p.trainings[0][1].examples.labeled.tolist() == [0, 1, 2, 3]
+    assert p.trainings[0][1].judges is None
+    np.testing.assert_allclose(course.answers[0], np.log(JUDGED[0][0]))

@@ -184,7 +184,7 @@ def test_half_a_student_replaces_a_whole_one_only_if_val_says_so(monkeypatch, sc
     # What was stopped is not calibrated a last time, by next to nothing.
     is_whole = np.allclose(whole.predict_proba(new), stopped.predict_proba(new), atol=1e-4)
     assert is_whole == (score != np.inf)
-    assert stopped.history_ is stopped.committee_.members[0].history
+    assert stopped.history_ is stopped.gnn_.fitted[0].history
 
 
 def test_a_stop_before_the_first_student_leaves_nothing(monkeypatch):

@@ -110,7 +110,7 @@ def test_every_training_begins_with_a_psi_of_its_own():
 
 
 def test_members_of_a_committee_have_encoders_of_their_own():
-    members = fitted(committee=2, learning_rate=0.0).committee_.members
+    members = fitted(committee=2, learning_rate=0.0).gnn_.fitted
     one, other = (member.module.psi[0].inner.weight for member in members)
     assert not torch.equal(one, other)
 

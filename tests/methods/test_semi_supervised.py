@@ -103,13 +103,13 @@ def test_no_unlabeled_graphs_are_no_problem(cls):
 def test_trainings_take_the_weights_in_turn_and_predict_together():
     model = fitted(EntMin, committee=3, weight=(0.5, 0.0))
     alone = fitted(EntMin, weight=0.5)
-    assert len(model.committee_.members) == 3
-    assert [bool(member.history.parts) for member in model.committee_.members] == [
+    assert len(model.gnn_.fitted) == 3
+    assert [bool(member.history.parts) for member in model.gnn_.fitted] == [
         True,
         False,
         True,
     ]
-    members = model.committee_.members
+    members = model.gnn_.fitted
     prepared = model.gnn_.prepare(NEW)
     first = model.gnn_.logits(prepared, members[0])
     np.testing.assert_allclose(first, alone.gnn_.logits(prepared))
@@ -128,8 +128,8 @@ def test_without_weight_and_committee_it_is_supervised_training_on_the_same_step
 def test_ctrl_c_keeps_the_trainings_that_are_complete():
     with stop_at(3, "training, 2 of 3"), pytest.warns(KgnnWarning, match="stopped by hand"):
         model = fitted(EntMin, committee=3)
-    assert len(model.committee_.members) == 1
-    assert not model.committee_.members[0].history.interrupted
+    assert len(model.gnn_.fitted) == 1
+    assert not model.gnn_.fitted[0].history.interrupted
     assert (model.predict_proba(NEW) == fitted(EntMin).predict_proba(NEW)).all()
 
 

@@ -21,6 +21,7 @@ from kgnn.errors import KgnnError, MissingExtraError, ParameterError, UnknownNam
 _COMMANDS = (
     "datasets",
     "methods",
+    "compare",
     "fit",
     "predict",
     "evaluate",

@@ -7,14 +7,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 import typer
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -66,13 +66,16 @@ def table(title: str, *headings: str) -> Table:
 
 
 @contextmanager
-def progress_bars(news: bool = False) -> Iterator[Progress]:
+def progress_bars(
+    news: bool = False, above: Callable[[], RenderableType] | None = None
+) -> Iterator[Progress]:
     """Show a bar on standard error for each long thing that the library reports on.
 
-    With ``news``, also lines that tell what has come out so far.
+    With ``news``, also lines that tell what has come out so far. ``above`` is asked again and again
+    for what a terminal shows above the bars.
     """
     console = err()
-    bars = Progress(
+    bars = _Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
@@ -81,12 +84,25 @@ def progress_bars(news: bool = False) -> Iterator[Progress]:
         transient=True,
         disable=not console.is_terminal,  # else it leaves an empty line in logs
     )
+    bars.above = above
 
     def show(line: str) -> None:
         console.print(line, highlight=False, soft_wrap=True)
 
     with bars, listening(_Bars(bars), show if news else None):
         yield bars
+
+
+class _Progress(Progress):
+    """Bars, and perhaps something above them."""
+
+    above: Callable[[], RenderableType] | None = None
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return what is shown, from top to bottom."""
+        if self.above is not None:
+            yield self.above()
+        yield from super().get_renderables()
 
 
 class _Bars:

@@ -1,4 +1,4 @@
-"""The only gradient loop: shuffled batches, Adam, averaged weights, the best epoch kept."""
+"""The only gradient loop: shuffled batches, Adam, averaged weights, checkpoints to choose from."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class History:
     """What happened, epoch by epoch."""
 
     loss: list[float] = field(default_factory=list)  # mean over the training steps
-    score: list[float] = field(default_factory=list)  # on VAL; empty without
+    score: list[float] = field(default_factory=list)  # of each checkpoint; empty if not judged
     best_epoch: int = -1  # whose weights were kept, counted from 0
     parts: dict[str, list[float]] = field(default_factory=dict)  # of the loss, if it has several
-    interrupted: bool = False  # by Ctrl-C; the best epoch until then was kept
+    interrupted: bool = False  # by Ctrl-C; the epochs until then count
 
     def record(self, steps: list[dict[str, float]]) -> None:
         """Add the mean losses of an epoch's steps."""
@@ -65,14 +65,16 @@ def train(
     statistics: Literal["recomputed", "running"] = "recomputed",
     rng: np.random.Generator,
     finish: Callable[[nn.Module], None] = lambda module: None,
-    score: Callable[[nn.Module], float] | None = None,
+    checkpoints: int = 1,
+    show_start: bool = False,
+    at_checkpoint: Callable[[nn.Module], None] = lambda module: None,
     after_step: Callable[[], None] = lambda: None,
     what: str = "training",
 ) -> History:
     """Minimize a loss over batches of rows, in place.
 
-    The module ends with the averaged weights of the best epoch, in evaluation mode. Ctrl-C ends
-    training with the best weights so far, once an epoch is complete.
+    The module ends with the averaged weights of the last epoch, in evaluation mode. Ctrl-C ends
+    training with the weights so far, once an epoch is complete.
 
     Parameters
     ----------
@@ -88,9 +90,9 @@ def train(
         Whether BatchNorm gets the statistics that ``finish`` computes, or keeps its running ones.
     finish : callable
         Prepares the averaged module for evaluation.
-    score : callable, optional
-        Rates the averaged module after each epoch. The best epoch is kept, the earliest of equals;
-        without a score, the last one.
+    checkpoints, show_start, at_checkpoint : int, bool, callable
+        How often the averaged module is shown to ``at_checkpoint``, at equal distances; the last
+        time is after the last epoch. With ``show_start`` also before the first one.
     what : str
         Name of this training in progress reports.
     """
@@ -104,10 +106,13 @@ def train(
             for ours, theirs in zip(averaged.buffers(), module.buffers(), strict=True):
                 ours.copy_(theirs)
 
-    best = averaged.state_dict()
+    shown = set(checkpoint_epochs(epochs, checkpoints))
     with flattened(module) as flat, flattened(averaged) as average:
         optimizer = Adam(flat, learning_rate, weight_decay)
         n_steps = 0
+        if show_start:
+            finish_average()
+            at_checkpoint(averaged)
         try:
             for epoch in track(range(epochs), what):
                 module.train()
@@ -118,21 +123,31 @@ def train(
                     _average(average, flat, averaging, n_steps)
                     after_step()
                 history.record(steps)
-                if score is not None:
+                if epoch in shown:
                     finish_average()
-                    history.score.append(score(averaged))
-                    if history.score[-1] > max(history.score[:-1], default=-np.inf):
-                        history.best_epoch, best = epoch, copy.deepcopy(averaged.state_dict())
+                    at_checkpoint(averaged)
         except KeyboardInterrupt:
             if not history.loss:
                 raise
             history.interrupted = True
-        if score is None or history.best_epoch < 0:
             finish_average()
-            history.best_epoch, best = len(history.loss) - 1, averaged.state_dict()
-        module.load_state_dict(best)
+            at_checkpoint(averaged)
+        history.best_epoch = len(history.loss) - 1
+        module.load_state_dict(averaged.state_dict())
     module.eval()
     return history
+
+
+def checkpoint_epochs(epochs: int, checkpoints: int) -> list[int]:
+    """Return after which epochs, counted from 0, a checkpoint is taken.
+
+    Examples
+    --------
+    >>> checkpoint_epochs(40, 5), checkpoint_epochs(3, 10)
+    ([7, 15, 23, 31, 39], [0, 1, 2])
+    """
+    ends = np.ceil(np.linspace(0, epochs, checkpoints + 1)[1:] - 1e-9).astype(int)
+    return sorted({int(end) - 1 for end in ends})
 
 
 def _step(

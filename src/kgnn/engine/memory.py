@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
@@ -20,6 +22,8 @@ from kgnn.kernels.projection import Projection
 ATTENTION_PER_PASS = 1 << 20
 _MOST_COMPARED = 1000  # labeled graphs, for their typical distance
 _SAME = 1e-6  # squared distance
+_PENALTY = 3 / 16  # C of the logistic regression, for coordinates of squared length 8
+_NEVER = -20.0  # logit of a class that no labeled graph has
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class SparseRows:
     columns: Tensor  # (n_entries,) int32
     values: Tensor  # (n_entries,)
     offsets: Tensor  # (n_rows + 1,) int32
+    n_columns: int
 
     @classmethod
     def of(cls, matrix: sparse.csr_array) -> SparseRows:
@@ -37,6 +42,7 @@ class SparseRows:
             torch.from_numpy(matrix.indices.astype(np.int32)),
             torch.from_numpy(matrix.data).to(torch.get_default_dtype()),
             torch.from_numpy(matrix.indptr.astype(np.int32)),
+            matrix.shape[1],
         )
 
     def __len__(self) -> int:
@@ -48,10 +54,18 @@ class SparseRows:
         place = torch.arange(int(ends[-1]) if len(ends) else 0)
         place += (self.offsets[rows].long() - (ends - lengths)).repeat_interleave(lengths)
         offsets = torch.cat([ends.new_zeros(1), ends]).int()
-        return SparseRows(self.columns[place], self.values[place], offsets)
+        return SparseRows(self.columns[place], self.values[place], offsets, self.n_columns)
 
 
 Rows = Tensor | SparseRows
+
+
+def plain(rows: Rows) -> Any:
+    """Return rows as an array, or as a sparse matrix of scipy."""
+    if isinstance(rows, Tensor):
+        return rows.numpy()
+    parts = (rows.values.numpy(), rows.columns.numpy(), rows.offsets.numpy())
+    return sparse.csr_array(parts, shape=(len(rows), rows.n_columns))
 
 
 class Embedding(nn.Module):
@@ -93,6 +107,11 @@ class Memory(Network):
         Whether annotated graphs join the memory.
     mask_own : bool
         Whether a graph in the memory is kept from attending to itself.
+    slots, step_slots : int or None
+        Most graphs in the memory, and most that a training step attends to, which are drawn anew
+        for each step. Without these bounds, time grows with the square of the number of graphs.
+    linear_start : bool
+        Whether the module starts from a logistic regression (``start_from``) on the coordinates.
     """
 
     name = "memory"
@@ -108,9 +127,13 @@ class Memory(Network):
         projection: Projection | None,
         grows: bool = True,
         mask_own: bool = True,
+        slots: int | None = None,
+        step_slots: int | None = None,
+        linear_start: bool = False,
     ) -> None:
         super().__init__(optimizer_config)
         self.build, self.kernel, self.grows, self.mask_own = build, kernel, grows, mask_own
+        self.slots, self.step_slots, self.starts_well = slots, step_slots, linear_start
         fit_transform = getattr(
             kernel, "fit_transform", lambda pool: kernel.fit(pool).transform(pool)
         )
@@ -134,7 +157,15 @@ class Memory(Network):
         return part
 
     def _slots(self, examples: Examples) -> Ints:
-        return examples.rows if self.grows else examples.labeled  # Eq. 9: the labeled graphs
+        labeled, annotated = examples.labeled, examples.annotated
+        if not self.grows:
+            annotated = annotated[:0]  # Eq. 9: the labeled graphs
+        if self.slots is None or len(labeled) + len(annotated) <= self.slots:
+            return np.concatenate([labeled, annotated])
+        if len(labeled) >= self.slots:
+            return labeled[_draw_by_class(examples.targets[labeled], self.slots)]
+        more = _draw_by_class(examples.targets[annotated], self.slots - len(labeled))
+        return np.concatenate([labeled, annotated[more]])
 
     def _own_slots(self, rows: Ints, fitted: Fitted) -> Tensor | None:
         return fitted.slots_of(rows) if self.mask_own else None
@@ -148,9 +179,34 @@ class Memory(Network):
             distances = distances[distances >= _SAME]
         typical = float(distances.median()) if len(distances) else 1.0
         # At half the typical squared distance, neighbors weigh some seven times as much.
-        return self.build(self.pool.shape[1], 4.0 / typical)
+        module = self.build(self.pool.shape[1], 4.0 / typical)
+        if self.starts_well:
+            module.start_from(*self._linear(examples))  # type: ignore[operator]
+        return module
+
+    def _linear(self, examples: Examples) -> tuple[Tensor, Tensor]:
+        """Fit a logistic regression: weights ``(n_classes, n_features)`` and biases."""
+        rows, n_labeled = examples.rows, len(examples.labeled)
+        targets = examples.targets[rows]
+        weights = np.where(np.arange(len(rows)) < n_labeled, 1.0, examples.weight)
+        if examples.class_weights is not None:
+            weights = weights * (targets @ examples.class_weights).numpy()
+        classes = targets.argmax(dim=1).numpy()
+        machine = LogisticRegression(C=_PENALTY, max_iter=1000)
+        machine.fit(self.pool[rows].numpy(), classes, weights)
+        coefficients, biases = machine.coef_, machine.intercept_
+        if len(machine.classes_) == 2:  # one row, for the second class
+            coefficients = np.concatenate([-coefficients, coefficients]) / 2
+            biases = np.concatenate([-biases, biases]) / 2
+        found = torch.zeros(targets.shape[1], self.pool.shape[1])
+        bias = torch.full((targets.shape[1],), _NEVER)
+        found[machine.classes_] = torch.from_numpy(coefficients).to(found.dtype)
+        bias[machine.classes_] = torch.from_numpy(biases).to(found.dtype)
+        return found, bias
 
     def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        if self.step_slots is not None and len(fitted.memory) > self.step_slots:
+            fitted = fitted.with_slots(_draw_by_class(fitted.memory_targets, self.step_slots))
         memory, own = self.part(fitted.memory), self._own_slots(rows, fitted)
         logits: Tensor = module(self.part(rows), memory, fitted.memory_targets, own)
         return logits
@@ -176,3 +232,18 @@ class Memory(Network):
             for hop, (weights, *_) in enumerate(hops):
                 mean[hop][:, fitted.memory] += weights.double().numpy() / len(rounds)
         return mean
+
+
+def _draw_by_class(targets: Tensor, n: int) -> Ints:
+    """Draw about n rows at random, by torch's generator, each class in proportion.
+
+    ``targets`` are class probabilities; a row counts as one of its most probable class. Every
+    class that there is gets at least one row.
+    """
+    classes = targets.argmax(dim=1)
+    drawn = []
+    for each in classes.unique():
+        rows = (classes == each).nonzero().flatten()
+        n_own = math.ceil(n * len(rows) / len(classes))
+        drawn.append(rows[torch.randperm(len(rows))[:n_own]])
+    return np.asarray(torch.cat(drawn).sort().values.numpy())

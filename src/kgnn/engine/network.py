@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,10 +14,11 @@ from scipy.special import softmax
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batches, SomeBatches
-from kgnn.engine.calibration import Calibration, calibrate, combine
+from kgnn.engine.calibration import choose, combine, log_likelihoods
 from kgnn.engine.fast.quotients import batches_of
-from kgnn.engine.loop import CLIP, History, recompute_bn_stats, train
+from kgnn.engine.loop import CLIP, History, checkpoint_epochs, recompute_bn_stats, train
 from kgnn.engine.node_features import NodeFeatures
+from kgnn.engine.task import Member, OutOfFold, Task
 from kgnn.errors import KgnnError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
 from kgnn.seeds import generator, seeded_torch
@@ -25,6 +26,7 @@ from kgnn.seeds import generator, seeded_torch
 Validation = tuple[GraphDataset, Ints]
 # Bound of one forward pass without gradients, so that predictions need bounded memory.
 _NODES_PER_PASS = 1 << 16
+_ENOUGH = 1024  # graphs for the statistics of BatchNorm
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class OptimizerConfig:
     averaging: float
     clip: float | None = CLIP
     statistics: Literal["recomputed", "running"] = "recomputed"
+    checkpoints: int = 10  # epochs to choose from, where there are graphs to choose by
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,28 @@ class Examples:
     annotated: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     weight: float = 1.0  # of annotated rows against labeled ones in the loss
     merged: bool = False
+    class_weights: Tensor | None = None  # (n_classes,) in the loss
 
     @property
     def rows(self) -> Ints:
         """All rows, labeled ones first."""
         return np.concatenate([self.labeled, self.annotated])
+
+    def losses(self, logits: Tensor, rows: Ints) -> Tensor:
+        """Return the cross-entropy of each of these rows, weighted by its class."""
+        targets = self.targets[rows]
+        return nn.functional.cross_entropy(logits, targets, self.class_weights, reduction="none")
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training to be done, and the graphs that judge it."""
+
+    examples: Examples
+    seed: int
+    judges: Any = None  # graphs that are not trained on, prepared
+    truth: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # their classes
+    number: int = 0  # among the trainings that predict together
 
 
 @dataclass
@@ -66,9 +86,20 @@ class Fitted:
 
     module: nn.Module
     history: History
-    sharpness: float = 1.0
     memory: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     memory_targets: Tensor = field(default_factory=lambda: torch.empty(0))
+    # Logits of the graphs that judge it. The epoch is the one that the other members' judges choose
+    # where these are pooled, so that no graph has a say in its own answer.
+    answers: Floats = field(default_factory=lambda: np.empty((0, 0)))
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need."""
+        return {**vars(self), "answers": np.empty((0, 0))}
+
+    def with_slots(self, places: Ints) -> Fitted:
+        """Return the same module with a part of its memory."""
+        targets = self.memory_targets[torch.from_numpy(places)]
+        return replace(self, memory=self.memory[places], memory_targets=targets)
 
     def slots_of(self, rows: Ints) -> Tensor:
         """Return where each row of the pool is in the memory; −1 where it is not."""
@@ -82,9 +113,11 @@ class Network(ABC):
     """Base of both networks: a subclass prepares graphs and runs a module on them."""
 
     name: str
+    n_jobs = 1  # processes that train members
+    starts_well = False  # whether the module before any step is the default choice
     needed: tuple[str, ...]  # attributes that predictions need; how to train is not among them
     pool: Any  # the training graphs, prepared
-    fitted: Fitted  # by the last `fit`
+    fitted: list[Fitted]  # by the last `fit`, one for each training
 
     def __init__(self, optimizer_config: OptimizerConfig) -> None:
         self.optimizer_config = optimizer_config
@@ -120,41 +153,87 @@ class Network(ABC):
 
     def fit(
         self,
-        examples: Examples,
-        validation: tuple[Any, Ints] | None,
-        seed: int,
+        trainings: Sequence[Training],
         *,
+        pooled: bool = False,
+        changes: Mapping[str, Any] | None = None,
         warm_start: bool = False,
         what: str = "training",
-    ) -> Fitted:
-        """Train on examples; VAL, prepared, chooses the epoch and calibrates."""
+    ) -> list[Fitted]:
+        """Train once for each of ``trainings``; the graphs that judge them choose the epoch.
 
-        def on_validation(module: nn.Module) -> Calibration:
-            assert validation is not None
-            return calibrate(self._outputs(module, validation[0], new), validation[1])
+        If ``pooled``, all judges together choose one epoch for all. ``changes`` are those of the
+        `OptimizerConfig`. Ctrl-C ends it with the complete trainings, or with the first one as far
+        as it has come.
+        """
+        config = replace(self.optimizer_config, **(changes or {}))
+        if not any(len(each.truth) for each in trainings):
+            config = replace(config, checkpoints=1)
+        jobs = []
+        for training in trainings:
+            start = self.fitted[training.number] if warm_start else None
+            several = f", {training.number + 1} of {len(trainings)}" if len(trainings) > 1 else ""
+            jobs.append((training, config, start, what + several))
+        done: list[Trained] = []
+        stopped = False
+        try:
+            for new in self._trained(jobs, what):
+                stopped = new.fitted.history.interrupted
+                if not (stopped and done):
+                    done.append(new)
+                if stopped:
+                    break
+        except KeyboardInterrupt:
+            stopped = True
+            if not done:
+                raise
+        judged = [each.training for each in done]
+        default = 0 if self.starts_well else -1
+        chosen = _choose_epochs([each.answers for each in done], judged, pooled, default)
+        self.fitted = [each.at(*own) for each, own in zip(done, chosen, strict=True)]
+        if stopped:  # the caller decides whether to use it
+            raise KeyboardInterrupt
+        return self.fitted
 
-        def score(module: nn.Module) -> float:
-            # Accuracy on a hundred graphs is noise, and the plain likelihood prefers modules that
-            # have hardly been trained, because the others are overconfident.
-            return on_validation(module).log_likelihood
+    def _trained(self, jobs: Sequence[tuple[Any, ...]], what: str) -> Iterator[Trained]:
+        if self.n_jobs > 1 and len(jobs) > 1:
+            from kgnn.engine.fast.processes import train_in_processes
 
-        rng = generator(seed, self.name)
-        with seeded_torch(seed, self.name):
-            module = copy.deepcopy(self.fitted.module) if warm_start else self._build(examples)
+            yield from train_in_processes(self, jobs, self.n_jobs, what)
+        else:
+            yield from (self._train(*job) for job in jobs)
+
+    def _train(
+        self, training: Training, config: OptimizerConfig, start: Fitted | None, what: str
+    ) -> Trained:
+        examples, judges = training.examples, training.judges
+        states: list[dict[str, Tensor]] = []
+        answers: list[Floats] = []
+
+        def at_checkpoint(averaged: nn.Module) -> None:
+            states.append({key: value.clone() for key, value in averaged.state_dict().items()})
+            if judges is not None:
+                answers.append(self._outputs(averaged, judges, new))
+
+        shows_start = self.starts_well and config.checkpoints > 1
+        rng = generator(training.seed, self.name)
+        with seeded_torch(training.seed, self.name):
+            module = self._build(examples) if start is None else copy.deepcopy(start.module)
             slots = self._slots(examples)
-            new = Fitted(module, History(), 1.0, slots, examples.targets[slots])
-            objective = self._objective(module, examples, new, rng)
+            new = Fitted(module, History(), slots, examples.targets[slots])
+            objective = self._objective(module, training, new, rng)
             new.history = train(
                 module,
                 objective,
                 objective.rows,
-                **vars(self.optimizer_config),
+                **vars(config),
                 after_step=objective.after_step,
                 rng=rng,
                 finish=lambda each: recompute_bn_stats(
-                    each, lambda m: self._pass_over(m, examples, new)
+                    each, lambda m: self._pass_over(m, training, new)
                 ),
-                score=score if validation else None,
+                show_start=shows_start,
+                at_checkpoint=at_checkpoint,
                 what=what,
             )
         if not all(bool(torch.isfinite(each).all()) for each in module.state_dict().values()):
@@ -163,23 +242,26 @@ class Network(ABC):
                 "Take a lower learning rate; or attributes of nodes, if it reads these, are large "
                 "and should be scaled."
             )
-        if validation is not None:
-            new.sharpness = on_validation(module).sharpness
-        self.fitted = new
-        if new.history.interrupted:  # the caller decides whether to use it
-            raise KeyboardInterrupt
-        return new
+        epochs = [-1] * shows_start + checkpoint_epochs(config.epochs, config.checkpoints)
+        return Trained(training, new, states, answers, epochs)
 
-    def logits(self, prepared: Any, fitted: Fitted | None = None) -> Floats:
-        """Return calibrated logits, ``(n_graphs, n_classes)``, of the last fit or of another."""
-        fitted = fitted or self.fitted
-        return fitted.sharpness * self._outputs(fitted.module, prepared, fitted)
+    def logits(self, prepared: Any, members: Sequence[Fitted] | None = None) -> Floats:
+        """Return the combined logits of all members, ``(n_graphs, n_classes)``.
 
-    def annotate(self, rows: Ints) -> Floats:
-        """Return class probabilities of rows of the pool."""
-        new = self.fitted
-        outputs = self._outputs(new.module, self.part(rows), new, self._own_slots(rows, new))
-        return np.asarray(softmax(new.sharpness * outputs, axis=1))
+        With few labels, the accuracies of two trainings that differ in their seeds differ by more
+        than most ideas are worth; their mean is stable.
+        """
+        members = self.fitted if members is None else members
+        each = [self._outputs(member.module, prepared, member) for member in members]
+        return combine(each) if len(each) > 1 else each[0]
+
+    def annotate(self, rows: Ints) -> list[Floats]:
+        """Return what each member makes of rows of the pool, as class probabilities."""
+        part = self.part(rows)
+        return [
+            np.asarray(softmax(self._outputs(m.module, part, m, self._own_slots(rows, m)), axis=1))
+            for m in self.fitted
+        ]
 
     @property
     def is_fitted(self) -> bool:
@@ -195,11 +277,11 @@ class Network(ABC):
         return fitted.slots_of(rows)
 
     def _objective(
-        self, module: nn.Module, examples: Examples, fitted: Fitted, rng: np.random.Generator
+        self, module: nn.Module, training: Training, fitted: Fitted, rng: np.random.Generator
     ) -> Objective:
         """Return what is minimized."""
-        objective = _Merged if examples.merged else _Paired
-        return objective(self, module, examples, fitted, rng)
+        objective = _Merged if training.examples.merged else _Paired
+        return objective(self, module, training.examples, fitted, rng)
 
     @torch.no_grad()
     def _outputs(
@@ -208,9 +290,69 @@ class Network(ABC):
         module.eval()
         return np.asarray(self._on_all(module, prepared, fitted, own).double().numpy())
 
-    def _pass_over(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
-        for rows in np.array_split(examples.rows, max(1, len(examples.rows) // 256)):
+    def _pass_over(self, module: nn.Module, training: Training, fitted: Fitted) -> None:
+        every = training.examples.rows
+        if len(every) > _ENOUGH:
+            every = generator(training.seed, "statistics").permutation(every)[:_ENOUGH]
+        for rows in np.array_split(every, max(1, len(every) // 256)):
             self._on_batch(module, rows, fitted)
+
+
+@dataclass
+class Trained:
+    """A finished training with its checkpoints, one of which is to be chosen."""
+
+    training: Training
+    fitted: Fitted  # with the weights of the last checkpoint
+    states: list[dict[str, Tensor]]
+    answers: list[Floats]  # of each checkpoint, for the judges; empty without any
+    epochs: list[int]
+
+    def at(self, chosen: int, by_others: int, score: list[float]) -> Fitted:
+        """Return the training at a checkpoint, with the answers of the one others have chosen."""
+        fitted, history = self.fitted, self.fitted.history
+        history.score = score
+        if 0 <= chosen < len(self.states) - 1:
+            history.best_epoch = self.epochs[chosen]
+            fitted.module.load_state_dict(self.states[chosen])
+        if self.answers:
+            fitted.answers = self.answers[by_others]
+        return fitted
+
+
+def _choose_epochs(
+    answers: Sequence[Sequence[Floats]],
+    trainings: Sequence[Training],
+    pooled: bool,
+    default: int = -1,
+) -> list[tuple[int, int, list[float]]]:
+    """Choose a checkpoint for each training: to keep, and by the judges of the others alone.
+
+    Also returns the score of each checkpoint: the mean calibrated log-likelihood of the judges.
+    Accuracy on a hundred graphs is noise, and the plain likelihood prefers modules that have
+    hardly been trained, because the others are overconfident.
+    """
+    if not pooled:
+        return [_best_epoch(own, each.truth) for own, each in zip(answers, trainings, strict=True)]
+    sizes = [len(each.truth) for each in trainings]
+    by_checkpoint = list(zip(*(own for own in answers if own), strict=False))
+    if not by_checkpoint:
+        return [(-1, -1, [])] * len(trainings)
+    truth = np.concatenate([each.truth for each in trainings])
+    found = np.stack([log_likelihoods(np.concatenate(each), truth) for each in by_checkpoint])
+    score, default = found.mean(axis=1).tolist(), default % len(found)
+    chosen = choose(found, default)
+    member = np.repeat(np.arange(len(sizes)), sizes)
+    others = [found[:, member != number] for number in range(len(sizes))]
+    return [(chosen, choose(each, default) if each.size else default, score) for each in others]
+
+
+def _best_epoch(answers: Sequence[Floats], truth: Ints) -> tuple[int, int, list[float]]:
+    if not answers or not len(truth):
+        return -1, -1, []
+    score = [float(log_likelihoods(each, truth).mean()) for each in answers]
+    best = int(np.argmax(score))
+    return best, best, score
 
 
 class Objective:
@@ -252,7 +394,7 @@ class _Paired(Objective):
 
     def _losses(self, rows: Ints) -> Tensor:
         logits = self.network._on_batch(self.module, rows, self.fitted)
-        return nn.functional.cross_entropy(logits, self.examples.targets[rows], reduction="none")
+        return self.examples.losses(logits, rows)
 
 
 class _Merged(_Paired):
@@ -266,6 +408,40 @@ class _Merged(_Paired):
 
     def __call__(self, rows: Ints) -> dict[str, Tensor]:
         return {"loss": (self.weights[rows] * self._losses(rows)).mean()}
+
+
+def trainings_of(network: Network, task: Task, members: Sequence[Member]) -> list[Training]:
+    """Return the trainings of a network's members on their labeled graphs alone."""
+    targets, weights = one_hot(task.targets, task.n_classes), class_weights_of(task)
+    validation = None if task.validation is None else network.prepare(task.validation[0])
+    trainings = []
+    for number, member in enumerate(members):
+        judges, truth = validation, np.empty(0, dtype=np.int64)
+        if task.validation is not None:
+            truth = task.validation[1]
+        elif len(member.held_out):
+            judges, truth = network.part(member.held_out), task.targets[member.held_out]
+        examples = Examples(member.labeled, targets, class_weights=weights)
+        trainings.append(Training(examples, member.seed, judges, truth, number))
+    return trainings
+
+
+def out_of_fold(
+    task: Task, members: Sequence[Member], fitted: Sequence[Fitted]
+) -> OutOfFold | None:
+    """Return what members say of the graphs held out of their training; None without any."""
+    rows = np.concatenate([member.held_out for member in members])
+    if task.validation is not None or not len(rows):
+        return None
+    answers = np.concatenate([each.answers for each in fitted if each.answers.size])
+    return OutOfFold(rows, np.asarray(softmax(answers, axis=1)))
+
+
+def class_weights_of(task: Task) -> Tensor | None:
+    """Return the weights of classes in the loss, if there are any."""
+    if task.class_weights is None:
+        return None
+    return torch.from_numpy(task.class_weights).to(torch.get_default_dtype())
 
 
 def one_hot(targets: Ints, n_classes: int) -> Tensor:
@@ -337,51 +513,3 @@ def passes(prepared: Batches) -> Iterator[Ints]:
     """Split prepared graphs into runs of rows with a bounded number of nodes each."""
     run = offsets_of(prepared.sizes)[:-1] // _NODES_PER_PASS
     yield from np.split(np.arange(len(prepared)), np.flatnonzero(np.diff(run)) + 1)
-
-
-@dataclass
-class Committee:
-    """Several trainings of a network that differ in their seeds and predict together.
-
-    With few labels, the accuracies of two such trainings differ by more than most ideas are worth;
-    their mean is stable.
-    """
-
-    members: list[Fitted] = field(default_factory=list)
-    interrupted: bool = False  # whether Ctrl-C came before all were trained
-
-    def logits(self, network: Network, prepared: Any) -> Floats:
-        """Return the combined logits, ``(n_graphs, n_classes)``."""
-        each = [network.logits(prepared, member) for member in self.members]
-        return combine(each) if len(each) > 1 else each[0]
-
-
-def fit_committee(
-    network: Network,
-    examples: Examples,
-    validation: tuple[Any, Ints] | None,
-    seeds: Sequence[int],
-    *,
-    before: Callable[[int], None] = lambda number: None,
-    what: str = "training",
-) -> Committee:
-    """Train a network once for each seed.
-
-    ``before`` is called with the number of each member before its training. Ctrl-C ends the
-    training with the complete members, or with the first as far as it has come.
-    """
-    committee = Committee()
-    for number, seed in enumerate(seeds):
-        before(number)
-        named = f"{what}, {number + 1} of {len(seeds)}" if len(seeds) > 1 else what
-        try:
-            committee.members.append(network.fit(examples, validation, seed, what=named))
-        except KeyboardInterrupt:
-            committee.interrupted = True
-            first = None if committee.members else getattr(network, "fitted", None)
-            if first is not None and first.history.interrupted:
-                committee.members.append(first)
-            if not committee.members:
-                raise
-            break
-    return committee

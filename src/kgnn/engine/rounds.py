@@ -10,9 +10,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
+from scipy.special import softmax
 
-from kgnn.engine.calibration import calibrate, combine, weigh
-from kgnn.engine.network import Examples, Fitted, Network, one_hot
+from kgnn.engine.calibration import calibrate, combine, log_likelihoods, weigh
+from kgnn.engine.network import Examples, Fitted, Network, Training, class_weights_of, one_hot
 from kgnn.engine.task import Task
 from kgnn.graphs.graph import Floats, Ints
 from kgnn.progress import tell, track
@@ -110,7 +111,15 @@ class Plan:
     soft: bool = False  # teach the annotator's probabilities, not its most probable class
     warm_start: bool = False  # continue from the last round's weights
     average: bool = True  # predict with all rounds, not with the best one
+    # Of trainings with pseudo-labels; None for those without.
+    epochs: int | None = None
+    batch_size: int | None = None
     judge: str = "both"  # whose likelihood on VAL ranks the rounds: a network's, or that of both
+
+    def for_students(self) -> dict[str, int]:
+        """Return what is different in trainings with pseudo-labels."""
+        changes = {"epochs": self.epochs, "batch_size": self.batch_size}
+        return {name: value for name, value in changes.items() if value is not None}
 
 
 @dataclass
@@ -120,25 +129,30 @@ class Round:
     Attributes
     ----------
     selections : list of Selection
-        What each network was taught, as rows of the pool.
-    fitted : list of Fitted
-        The networks after this round.
+        What each network was taught, as rows of the pool, member by member.
+    fitted : list of list of Fitted
+        The members of each network after this round.
     n_selected : int
         Graphs that were annotated for any network.
     agreement : float or None
         Share of the unlabeled graphs that both networks of the round before gave the same class;
         None without a round before, and for a single network.
     accuracy : dict of str to float
-        On VAL, of each network and of ``both``; empty without VAL.
+        Of each network and of ``both`` on the graphs that judge: VAL, or those held out of each
+        member; empty without any.
+    sharpness, weights : list of float
+        Factors that calibrate the networks of this round, and their mixing weights.
     log_likelihood : float
-        Calibrated, on VAL, of ``Plan.judge``.
+        Calibrated, on these graphs, of ``Plan.judge``.
     """
 
     selections: list[Selection]
-    fitted: list[Fitted]
+    fitted: list[list[Fitted]]
     n_selected: int = 0
     agreement: float | None = None
     accuracy: dict[str, float] = field(default_factory=dict)
+    sharpness: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
     log_likelihood: float = -math.inf
 
     def facts(self) -> dict[str, Any]:
@@ -153,12 +167,12 @@ class Round:
 
     def in_words(self) -> str:
         """Return a line that describes the round."""
-        on_val = ", ".join(f"{who} {100 * share:.1f} %" for who, share in self.accuracy.items())
+        judged = ", ".join(f"{who} {100 * share:.1f} %" for who, share in self.accuracy.items())
         annotated = f"{self.n_selected:,} graph{'s' * (self.n_selected != 1)} annotated"
         parts = (
             annotated if self.n_selected else "labeled graphs alone",
             "" if self.agreement is None else f"networks agree on {100 * self.agreement:.1f} %",
-            on_val and f"accuracy on VAL: {on_val}",
+            judged and f"accuracy on held-out graphs: {judged}",
         )
         return "; ".join(part for part in parts if part)
 
@@ -181,36 +195,67 @@ class Course:
         selected), ``no_unlabeled``, or ``interrupted`` (Ctrl-C; the finished rounds predict).
     used : list of Round
         Rounds that predict.
-    weights : list of float
-        Mixing weights of the networks, found on VAL; empty for equal weights.
+    sharpness, weights : list of float
+        Factors that calibrate each network's logits, and the mixing weights of the networks, both
+        found on the graphs that judge; empty without any, for factors of 1 and equal weights.
+    answers : list of arrays
+        Logits of each network for the graphs that judge.
     """
 
     rounds: list[Round] = field(default_factory=list)
     best_round: int = 0
     termination_condition: str = "rounds"
     used: list[Round] = field(default_factory=list)
+    sharpness: list[float] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
+    answers: list[Floats] = field(default_factory=list)
+
+    def trained(self, which: int) -> list[Fitted]:
+        """Return the trainings of a network that predict: all members of the rounds used."""
+        return [
+            member for each in self.used if each.fitted[which:] for member in each.fitted[which]
+        ]
 
     def logits(self, networks: Sequence[Network], prepared: Sequence[Any]) -> list[Floats]:
-        """Return the logits of each network, averaged over the rounds that predict."""
-        return [
-            combine([network.logits(data, each.fitted[j]) for each in self.used if each.fitted[j:]])
-            for j, (network, data) in enumerate(zip(networks, prepared, strict=True))
-        ]
+        """Return the logits of each network, averaged over rounds and members, calibrated."""
+        pairs = enumerate(zip(networks, prepared, strict=True))
+        return self.scaled([net.logits(data, self.trained(which)) for which, (net, data) in pairs])
+
+    def scaled(self, logits: Sequence[Floats]) -> list[Floats]:
+        """Return the logits of each network, calibrated."""
+        factors = self.sharpness[: len(logits)] or [1.0] * len(logits)
+        return [factor * own for factor, own in zip(factors, logits, strict=True)]
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need."""
+        return {**vars(self), "answers": []}
 
 
 class RoundTrainer:
-    """Trains networks round by round, records each round, and decides when to stop."""
+    """Trains networks round by round, records each round, and decides when to stop.
+
+    A network has one member, or one for each fold of the labels (`kgnn.engine.task.Task`). Members
+    share nothing but the choices that all held-out graphs make together: each is taught by its own
+    members of the other networks, so that no label reaches the member that it judges.
+    """
 
     def __init__(self, networks: Sequence[Network], task: Task, plan: Plan) -> None:
         self.networks, self.task, self.plan = networks, task, plan
         self.course = Course()
+        self.members = task.members()
         self._known = one_hot(task.targets, task.n_classes)
-        self._taught = [PseudoLabels.none(task.n_classes)] * len(networks)
+        nothing = [PseudoLabels.none(task.n_classes)] * len(self.members)
+        self._taught = [nothing] * len(networks)
         self._agreement: float | None = None
-        self._validation: list[Any] = []
         if task.validation is not None:
-            self._validation = [network.prepare(task.validation[0]) for network in networks]
+            prepared = [network.prepare(task.validation[0]) for network in networks]
+            self._judges = [[data] * len(self.members) for data in prepared]
+            self._truths = [task.validation[1]] * len(self.members)
+        else:
+            self._judges = [[n.part(m.held_out) for m in self.members] for n in networks]
+            self._truths = [task.targets[member.held_out] for member in self.members]
+        self._truth = np.concatenate(self._truths)
+        self._is_judged = len(self._truth) > 0
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -223,59 +268,90 @@ class RoundTrainer:
             self.course.termination_condition = "interrupted"
         self._choose_rounds()
 
-    def fit(self, network: Network, pseudo_labels: PseudoLabels | None = None) -> None:
-        """Train a network on the labeled graphs and on pseudo-labels."""
+    def fit(self, network: Network, pseudo_labels: Sequence[PseudoLabels] = ()) -> None:
+        """Train a network on the labeled graphs and on pseudo-labels, member by member."""
         task, plan = self.task, self.plan
         which, number = list(self.networks).index(network), len(self.course.rounds)
-        if number == 0 and network.is_fitted:  # on the labeled graphs, to choose between candidates
-            return
-        taught = PseudoLabels.none(task.n_classes) if pseudo_labels is None else pseudo_labels
-        self._taught[which] = taught
-        targets = self._known.clone()
-        targets[taught.selection.rows] = taught.targets
+        nothing = [PseudoLabels.none(task.n_classes)] * len(self.members)
+        self._taught[which] = list(pseudo_labels) or nothing
+        weights = class_weights_of(task)
+        trainings = []
+        for place, (member, taught) in enumerate(
+            zip(self.members, self._taught[which], strict=True)
+        ):
+            targets = self._known.clone()
+            targets[taught.selection.rows] = taught.targets
+            annotated = taught.selection.rows
+            examples = Examples(
+                member.labeled, targets, annotated, plan.weight, plan.merged, weights
+            )
+            truth = self._truths[place]
+            judges = self._judges[which][place] if len(truth) else None
+            # Round 0 is the supervised network, whose seed is that of the member.
+            seed = derive(member.seed, number) if number else member.seed
+            trainings.append(Training(examples, seed, judges, truth, place))
         network.fit(
-            Examples(task.labeled, targets, taught.selection.rows, plan.weight, plan.merged),
-            (self._validation[which], task.validation[1]) if task.validation else None,
-            # Round 0 is the supervised network, whose seed is that of the task.
-            derive(task.seed, number) if number else task.seed,
+            trainings,
+            pooled=task.validation is None,
+            changes=plan.for_students() if number else None,
             warm_start=plan.warm_start and number > 0 and network.is_fitted,
             what=f"round {number}, {network.name}",
         )
 
-    def is_news(self, network: Network, pseudo_labels: PseudoLabels) -> bool:
+    def mix(self, *proba: Floats) -> Floats:
+        """Return what the networks say together, each as far as it is to be trusted by now."""
+        last = self.course.rounds[-1]
+        scaled = [
+            factor * np.log(np.maximum(own, 1e-300))
+            for factor, own in zip(last.sharpness or [1.0] * len(proba), proba, strict=True)
+        ]
+        return np.asarray(softmax(combine(scaled, last.weights), axis=1))
+
+    def label(self, chosen: Sequence[Selection], proba: Sequence[Floats]) -> list[PseudoLabels]:
+        """Turn what each member has chosen and annotated into what it teaches."""
+        return [
+            PseudoLabels.of(each, own, self.task.unlabeled, self.plan.soft)
+            for each, own in zip(chosen, proba, strict=True)
+        ]
+
+    def is_news(self, network: Network, pseudo_labels: Sequence[PseudoLabels]) -> bool:
         """Whether a network was last taught something else; if not, the rounds end."""
-        if not pseudo_labels.is_same_as(self._taught[list(self.networks).index(network)]):
+        last = self._taught[list(self.networks).index(network)]
+        if not all(new.is_same_as(old) for new, old in zip(pseudo_labels, last, strict=True)):
             return True
         has_begun = len(self.course.rounds) > 1
         self.course.termination_condition = "converged" if has_begun else "no_change"
         return False
 
-    def note_agreement(self, *proba: Floats) -> None:
+    def note_agreement(self, *proba: Sequence[Floats]) -> None:
         """Record the share of the unlabeled graphs on which the networks agree."""
-        classes = np.stack([each.argmax(axis=1) for each in proba])
+        classes = np.stack([np.concatenate(each).argmax(axis=1) for each in proba])
         self._agreement = float((classes == classes[0]).all(axis=0).mean())
 
     def end_round(self) -> None:
-        """Record what the networks were taught and how good they are on VAL."""
-        selections = [taught.selection for taught in self._taught]
+        """Record what the networks were taught and how good they are on held-out graphs."""
+        selections = [each.selection for taught in self._taught for each in taught]
         n_selected = len(np.unique(np.concatenate([each.rows for each in selections])))
         fitted = [network.fitted for network in self.networks if network.is_fitted]
         done = Round(selections, fitted, n_selected, self._agreement)
         self._agreement = None
-        if self.task.validation is not None:
-            targets, networks = self.task.validation[1], self.networks[: len(fitted)]
-            pairs = zip(networks, self._validation, strict=False)
-            logits = {network.name: network.logits(data) for network, data in pairs}
-            logits["both"] = combine(list(logits.values()))
+        if self._is_judged:
+            networks = self.networks[: len(fitted)]
+            logits = {n.name: _answers(own) for n, own in zip(networks, fitted, strict=True)}
+            done.sharpness = [calibrate(own, self._truth).sharpness for own in logits.values()]
+            scaled = [f * own for f, own in zip(done.sharpness, logits.values(), strict=True)]
+            done.weights = weigh(scaled, self._truth)
+            logits["both"] = combine(scaled, done.weights)
             done.accuracy = {
-                who: float((each.argmax(axis=1) == targets).mean()) for who, each in logits.items()
+                who: float((each.argmax(axis=1) == self._truth).mean())
+                for who, each in logits.items()
             }
             judged = logits.get(self.plan.judge, logits["both"])
-            done.log_likelihood = calibrate(judged, targets).log_likelihood
+            done.log_likelihood = float(log_likelihoods(judged, self._truth).mean())
         self.course.rounds.append(done)
         likelihoods = [each.log_likelihood for each in self.course.rounds]
         last = len(self.course.rounds) - 1
-        self.course.best_round = int(np.argmax(likelihoods)) if self._validation else last
+        self.course.best_round = int(np.argmax(likelihoods)) if self._is_judged else last
         tell(f"round {last}: {done.in_words()}")
 
     def rounds(self) -> Iterator[int]:
@@ -294,18 +370,28 @@ class RoundTrainer:
         if all(len(each.rows) == n_unlabeled for each in course.rounds[-1].selections):
             return "exhausted"
         without_gain = len(course.rounds) - 1 - course.best_round
-        if self._validation and patience is not None and without_gain >= patience:
+        if self._is_judged and patience is not None and without_gain >= patience:
             return "patience"
         return None
 
     def _choose_rounds(self) -> None:
-        """Choose the rounds that predict, and the mixing weights of the networks."""
+        """Choose the rounds that predict, and how the networks are mixed."""
         course = self.course
         course.used = course.rounds if self.plan.average else [course.rounds[course.best_round]]
-        if self.task.validation is not None:
+        if self._is_judged:
             n_ready = max(len(each.fitted) for each in course.used)
-            logits = course.logits(self.networks[:n_ready], self._validation[:n_ready])
-            course.weights = weigh(logits, self.task.validation[1])
+            rounds = [
+                [_answers(each.fitted[which]) for each in course.used if each.fitted[which:]]
+                for which in range(n_ready)
+            ]
+            course.answers = [combine(each) for each in rounds]
+            course.sharpness = [calibrate(own, self._truth).sharpness for own in course.answers]
+            course.weights = weigh(course.scaled(course.answers), self._truth)
+
+
+def _answers(members: Sequence[Fitted]) -> Floats:
+    """Return the logits of all graphs that judge members, one after another."""
+    return np.concatenate([member.answers for member in members if member.answers.size])
 
 
 def self_train(
@@ -318,8 +404,8 @@ def self_train(
         trainer.end_round()
         for k in trainer.rounds():
             proba = network.annotate(task.unlabeled)
-            chosen = most_confident(proba, k, shares, rank_by)
-            pseudo_labels = PseudoLabels.of(chosen, proba, task.unlabeled, plan.soft)
+            chosen = [most_confident(each, k, shares, rank_by) for each in proba]
+            pseudo_labels = trainer.label(chosen, proba)
             if not trainer.is_news(network, pseudo_labels):
                 break
             trainer.fit(network, pseudo_labels)

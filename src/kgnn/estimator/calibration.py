@@ -17,14 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from kgnn.engine.calibration import calibrate
-from kgnn.engine.task import Task
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.errors import KgnnWarning, ParameterError
 from kgnn.graphs.graph import Floats, Ints
 from kgnn.progress import track, without_messages
-from kgnn.seeds import derive
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -38,15 +36,16 @@ class HeldOut:
 
     proba: Floats  # (n, n_classes)
     targets: Ints  # (n,), their true classes
+    rows: Ints  # (n,), positions in the validation graphs, or in what was fitted on
 
 
-def calibrate_model(model: GraphClassifier, task: Task) -> None:
-    """Set ``held_out_`` and ``sharpness_`` of a fitted model from VAL, or by cross-fitting.
+def calibrate_model(model: GraphClassifier, task: Task, answers: OutOfFold | None) -> None:
+    """Set ``held_out_`` and ``sharpness_`` of a fitted model from VAL, or from out-of-fold answers.
 
     After Ctrl-C the model predicts, but without calibration.
     """
     try:
-        held_out = _hold_out(model, task)
+        held_out = _hold_out(model, task, answers)
         if held_out is not None:
             scores = np.log(np.maximum(held_out.proba, _TINY))
             sharpness = calibrate(scores, held_out.targets).sharpness
@@ -74,40 +73,35 @@ def sharpen(proba: Floats, sharpness: float) -> Floats:
     return np.asarray(softmax(sharpness * np.log(np.maximum(proba, _TINY)), axis=1))
 
 
-def _hold_out(model: GraphClassifier, task: Task) -> HeldOut | None:
+def _hold_out(model: GraphClassifier, task: Task, answers: OutOfFold | None) -> HeldOut | None:
     if task.validation is not None:
         graphs, targets = task.validation
-        return HeldOut(model.predict_proba(graphs), targets)
-    if model.cross_fit < 2:
+        return HeldOut(model.predict_proba(graphs), targets, np.arange(len(targets)))
+    if answers is None and any(map(len, task.folds)):
+        answers = refit_for_each_fold(model, task)
+    if answers is None:
         return None
-    held_out = cross_fit(model, task, model.cross_fit)
-    if held_out is None:
-        warnings.warn(
-            "A class has a single labeled graph, so that no label can be held out: the "
-            "probabilities are not calibrated, and there are no sets of labels.",
-            KgnnWarning,
-            stacklevel=5,
-        )
-    return held_out
+    # A graph that several members hold out, as it happens with few labels, gets their mean.
+    rows, first = np.unique(answers.rows, return_inverse=True)
+    total = np.zeros((len(rows), task.n_classes))
+    np.add.at(total, first, answers.proba)
+    return HeldOut(total / np.bincount(first)[:, None], task.targets[rows], rows)
 
 
-def cross_fit(model: GraphClassifier, task: Task, folds: int) -> HeldOut | None:
-    """Fit without each part of the labels in turn, and predict it; None with too few labels."""
-    labeled, targets = task.labeled, task.targets[task.labeled]
-    n_folds = min(folds, int(np.bincount(targets).min()))
-    if n_folds < 2:
-        return None
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=derive(task.seed, "cross-fit"))
-    proba = np.zeros((len(labeled), task.n_classes))
-    for _, part in track(list(splitter.split(targets, targets)), "cross-fitting"):
+def refit_for_each_fold(model: GraphClassifier, task: Task) -> OutOfFold:
+    """Fit without each fold in turn, and predict it: for methods that know nothing of folds."""
+    proba = []
+    for fold in track(task.folds, "cross-fitting"):
         known = task.targets.copy()
-        known[labeled[part]] = -1
+        known[fold] = -1
+        # The graphs themselves are left out as well: unlabeled graphs are learned from, too.
+        kept = np.setdiff1d(np.arange(len(known)), fold, assume_unique=True)
         with without_messages():
-            other = clone(model).set_params(cross_fit=0).fit(task.graphs, known)
+            other = clone(model).set_params(cross_fit=0).fit(task.graphs[kept], known[kept])
         if other.interrupted_:
-            raise KeyboardInterrupt  # which was not for this part alone
-        proba[part] = other.predict_proba(task.graphs[labeled[part]])
-    return HeldOut(proba, targets)
+            raise KeyboardInterrupt  # which was not for this fold alone
+        proba.append(other.predict_proba(task.graphs[fold]))
+    return OutOfFold(np.concatenate(task.folds), np.concatenate(proba))
 
 
 def labels_in_sets(
@@ -120,7 +114,7 @@ def labels_in_sets(
     elif len(classes) > 1:
         raise ParameterError(
             "Sets of labels need graphs that were held out of training: fit with validation "
-            "graphs, or with cross_fit=5 and at least two labeled graphs of each class."
+            "graphs, or with cross_fit=5 and several labeled graphs of a class."
         )
     order = np.argsort(-proba, axis=1, kind="stable")
     return [

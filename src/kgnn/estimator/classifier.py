@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kgnn.engine.task import Task
+from kgnn.engine.folds import deal_folds
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.estimator.calibration import HeldOut, calibrate_model, labels_in_sets, sharpen
 from kgnn.estimator.evidence import PREDICTION
@@ -31,6 +32,7 @@ from kgnn.estimator.parameters import CountOrZero, check, parameters
 from kgnn.estimator.suggestion import Suggestion, next_to_label
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset, is_graph
+from kgnn.kernels.colors import looks
 from kgnn.progress import track
 
 if TYPE_CHECKING:
@@ -64,8 +66,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         Seed of everything random in `fit`; the same seed gives the same model, bit for bit, on the
         same kind of processor with the same versions.
     cross_fit : int
-        Without validation graphs, fit this many times more, each time without a part of the labels,
-        to calibrate the probabilities and `predict_sets`. 0 for no calibration.
+        Without validation graphs, the labels are dealt into this many folds. Each member of a
+        committee is trained without its fold and judged on it: all labels are learned from, and all
+        of them make choices, calibrate the probabilities and tell how good the model is. 0 for one
+        training on all labels, without choices and calibration.
+    class_weight : {"balanced", None}
+        Whether rare classes count as much as frequent ones in training.
 
     Attributes
     ----------
@@ -75,8 +81,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         Classes of the dataset that was fitted on, in which labels may be positions.
     labeled_graphs_ : GraphDataset
         The graphs that had a label, with their classes as targets.
+    labeled_rows_ : array of int64
+        Their positions in what was fitted on.
     held_out_ : HeldOut or None
-        Probabilities of graphs whose labels were not trained on: of VAL, or by ``cross_fit``.
+        Probabilities of graphs by models that did not see their labels: of VAL, or out of fold.
     sharpness_ : float
         Factor on log-probabilities that calibrates them, learned from the held-out graphs.
     familiar_ : Familiar
@@ -88,10 +96,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     """
 
     random_state: int = 0
-    cross_fit: CountOrZero = 0
+    cross_fit: CountOrZero = 5
+    class_weight: Literal["balanced"] | None = None
 
     # Fitted attributes that predictions do not need.
     _not_saved: ClassVar[tuple[str, ...]] = ()
+    # Whether `_fit` makes use of ``Task.folds``; if not, the method is fitted again for each fold.
+    _cross_fits: ClassVar[bool] = False
 
     def fit(
         self,
@@ -110,8 +121,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             is not known. Default: the dataset's targets.
         validation : (graphs, labels) or graphs, optional
             Labeled graphs to make choices on; they are not trained on. Labels default to their
-            targets. Without validation, methods cross-validate on the labeled graphs or skip the
-            choice.
+            targets. Without them, choices are made by cross-fitting; see ``cross_fit``.
         """
         check(self)
         graphs = as_dataset(X)
@@ -141,7 +151,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             n_classes=len(classes),
             validation=None if validation is None else self._validation(validation),
             seed=self.random_state,
+            class_weights=self._class_weights(targets, len(classes)),
         )
+        if task.validation is None and task.n_classes > 1 and self.cross_fit:
+            task = replace(task, folds=self._folds(task))
         self.interrupted_, self.sharpness_ = False, 1.0
         self.held_out_: HeldOut | None = None
         self._remember(task, graphs.name)
@@ -154,7 +167,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             )
             return
         try:
-            self._fit(task)
+            answers = self._fit(task if self._cross_fits else replace(task, folds=()))
         except KeyboardInterrupt:
             if not self._can_predict():
                 raise
@@ -162,7 +175,20 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             told = "Training was stopped by hand; the model is the best until then."
             warnings.warn(told, KgnnWarning, stacklevel=3)
         else:
-            calibrate_model(self, task)
+            calibrate_model(self, task, answers)
+
+    def _folds(self, task: Task) -> tuple[Ints, ...]:
+        """Deal the labeled graphs into folds; graphs that look alike stay together."""
+        labeled = task.labeled
+        copies = looks(task.graphs[labeled])
+        folds = deal_folds(task.targets[labeled], copies, max(2, self.cross_fit), task.seed)
+        return tuple(labeled[fold] for fold in folds)
+
+    def _class_weights(self, targets: Ints, n_classes: int) -> Floats | None:
+        if self.class_weight is None:
+            return None
+        counts = np.bincount(targets[targets >= 0], minlength=n_classes)
+        return np.asarray(counts.sum() / (n_classes * counts))
 
     def _forget(self) -> None:
         """Remove the attributes of an earlier fit; not every fit sets all of them."""
@@ -173,6 +199,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         names = tuple(map(str, self.classes_.tolist()))
         labeled = replace(task.graphs[task.labeled], class_names=names)
         self.labeled_graphs_ = labeled.with_targets(task.targets[task.labeled])
+        self.labeled_rows_ = task.labeled
         self.familiar_ = Familiar.of(task.graphs)
         self.fitted_on_ = {
             "name": name,
@@ -201,7 +228,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """Return for each graph the labels that it may have, most probable first.
 
         For graphs like those held out, the true label is missing in at most a share of ``error``,
-        on average. Needs validation graphs, or ``cross_fit``.
+        on average. Needs validation graphs, or ``cross_fit`` and two labeled graphs of a class.
         """
         return self.sets_of(self.predict_proba(X), error=error)
 
@@ -333,8 +360,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     # A method writes these.
 
-    def _fit(self, task: Task) -> None:
-        """Learn from a task with at least two classes; set attributes that end in ``_``."""
+    def _fit(self, task: Task) -> OutOfFold | None:
+        """Learn from a task with at least two classes; set attributes that end in ``_``.
+
+        A method that trains a member for each of ``task.folds`` returns what these say of the
+        graphs held out; see ``_cross_fits``.
+        """
         raise NotImplementedError
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:

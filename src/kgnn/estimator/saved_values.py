@@ -46,7 +46,7 @@ _CLASSES = {
     "kgnn.engine.memory": ("Memory", "SparseRows"),
     "kgnn.methods.infograph": ("InfoMax",),
     "kgnn.engine.rounds": ("Course", "Round"),
-    "kgnn.engine.network": ("Committee", "Fitted", "GraphNetwork"),
+    "kgnn.engine.network": ("Fitted", "GraphNetwork"),
     "kgnn.engine.loop": ("History",),
     "kgnn.estimator.novelty": ("Familiar",),
     "kgnn.estimator.calibration": ("HeldOut",),

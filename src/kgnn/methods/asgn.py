@@ -27,8 +27,8 @@ from kgnn.engine.frozen import frozen_statistics
 from kgnn.engine.gin import GIN
 from kgnn.engine.loop import History, n_batches, recompute_bn_stats, train
 from kgnn.engine.network import (
-    Committee,
     Examples,
+    Fitted,
     GraphNetwork,
     Objective,
     OptimizerConfig,
@@ -38,6 +38,7 @@ from kgnn.engine.pretraining import Pretrained
 from kgnn.engine.random_parts import choose, choose_missing_pairs
 from kgnn.engine.task import Task
 from kgnn.engine.views import mask_nodes, view_batch
+from kgnn.estimator.classifier import UNLABELED
 from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.methods.pretrained import PretrainedClassifier
@@ -119,6 +120,8 @@ class ASGN(PretrainedClassifier):
     active: bool = False
 
     _not_saved: ClassVar[tuple[str, ...]] = ("teacher_", "encoder_")
+    # A teacher that has seen a label passes it on to the student that the label should judge.
+    _cross_fits: ClassVar[bool] = False
 
     def _fit(self, task: Task) -> None:
         self.gnn_ = self._gnn(task)
@@ -134,10 +137,12 @@ class ASGN(PretrainedClassifier):
             self.teacher_.fit(self._examples(task, known, pseudo_labels))
             self.gnn_.start = self.encoder_ = self.teacher_.encoder
             self.labeled_.append(self._more_labels(task, known))
-            before = self.__dict__.get("committee_")
+            before = self.gnn_.fitted if number else None
             seed = derive(task.seed, number) if number else task.seed  # the first as GNN-Sup
             try:
-                self._train(self._examples(task, self.labeled_[-1]), replace(task, seed=seed))
+                known = np.full(len(task.targets), UNLABELED)
+                known[self.labeled_[-1]] = task.targets[self.labeled_[-1]]
+                self._train(replace(task, targets=known, seed=seed))
             finally:
                 self._keep_the_better(before)
 
@@ -179,7 +184,7 @@ class ASGN(PretrainedClassifier):
     def _pseudo_labels(self) -> Ints:
         """Return the student's class for every graph."""
         # Paper silent: a class, not probabilities, as in co-training.
-        return self.committee_.logits(self.gnn_, self.gnn_.pool).argmax(axis=1)
+        return self.gnn_.logits(self.gnn_.pool).argmax(axis=1)
 
     def _first_labels(self, task: Task) -> Ints:
         """Return the rows whose labels are known at first: all, or half of them if bought."""
@@ -201,15 +206,15 @@ class ASGN(PretrainedClassifier):
         bought = k_center(points, np.arange(len(known)), n_due - len(known))
         return np.sort(np.concatenate([known, rows[bought]]))
 
-    def _keep_the_better(self, before: Committee | None) -> None:
+    def _keep_the_better(self, before: list[Fitted] | None) -> None:
         """Return to the student of the round before if the new one was stopped and VAL is lower."""
-        after = self.committee_
-        if before is None or not after.interrupted:
+        after = self.gnn_.fitted
+        if before is None or not after[0].history.interrupted:
             return
-        new, old = (each.members[0].history.score for each in (after, before))
+        new, old = (each[0].history.score for each in (after, before))
         if not old or max(new, default=-math.inf) < max(old):
-            self.committee_ = before
-            self.history_ = before.members[0].history
+            self.gnn_.fitted = before
+            self.history_ = before[0].history
 
 
 # -- the teacher ----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from kgnn.engine.gin import GIN
 from kgnn.engine.memory import ATTENTION_PER_PASS, Memory, Rows
 from kgnn.engine.network import Examples, Fitted, GraphNetwork, Network, passes
 from kgnn.engine.rounds import self_train
-from kgnn.engine.task import Task
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.parameters import parameters
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.methods.kgnn import MemoryNetwork, PaperSettings
@@ -43,7 +43,7 @@ class EnsembleSelf(PaperSettings, GNNSettings, MemorySettings, TrainingSettings,
     (3, 2)
     """
 
-    def _fit(self, task: Task) -> None:
+    def _fit(self, task: Task) -> OutOfFold | None:
         def build(gin: nn.Module, memory: nn.Module) -> EnsembleNetwork:
             return EnsembleNetwork(gin, memory, task.n_classes, self.width, self.dropout)  # type: ignore[arg-type]
 
@@ -51,7 +51,7 @@ class EnsembleSelf(PaperSettings, GNNSettings, MemorySettings, TrainingSettings,
         memory = self._memory(task, MemoryNetwork, learning_rate=self.learning_rate)
         network = JointNetwork(self._gnn(task), memory, build)
         course = self_train(network, task, self._plan(), self._shares(task), self.rank_by)
-        self._finish([network], course)
+        return self._finish(task, [network], course)
 
 
 @configured
@@ -107,6 +107,7 @@ class JointNetwork(Network):
         self, gnn: GraphNetwork, memory: Memory, build: Callable[[nn.Module, nn.Module], nn.Module]
     ) -> None:
         super().__init__(gnn.optimizer_config)
+        self.n_jobs = gnn.n_jobs
         self.gnn, self.memory, self.build = gnn, memory, build
         self.pool = Prepared(gnn.pool, memory.pool)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy.special import softmax
@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from kgnn.engine.calibration import calibrate
-from kgnn.engine.task import Task
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Bounds, Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -32,9 +32,9 @@ class FeaturizedClassifier(GraphClassifier):
     """A support vector machine on the kernel of a featurizer.
 
     A *candidate* is a featurizer with its settings and a value of C. Each is fitted on the labeled
-    graphs and scored by its accuracy on VAL and in cross-validation of the labeled graphs, half
-    and half: VAL alone has too few graphs to tell a hundred candidates apart. The best few predict
-    together, by the mean of their probabilities. A subclass lists its featurizers.
+    graphs and scored by its accuracy in cross-validation of the labeled graphs and on VAL, if there
+    is one, half and half: VAL alone has too few graphs to tell a hundred candidates apart. The best
+    few predict together, by the mean of their probabilities. A subclass lists its featurizers.
 
     Parameters
     ----------
@@ -53,6 +53,8 @@ class FeaturizedClassifier(GraphClassifier):
     C: tuple[Annotated[float, Bounds(1e-9)], ...] = (1.0, 0.1, 10.0, 0.01, 100.0)
     committee: Count = 5
 
+    _cross_fits: ClassVar[bool] = True
+
     def _featurizers(self) -> list[Featurizer]:
         """Return the featurizers to choose from, the preferred one first."""
         raise NotImplementedError
@@ -67,10 +69,10 @@ class FeaturizedClassifier(GraphClassifier):
         """Fit a featurizer and return the features of the labeled graphs."""
         return shared.fit_transform(featurizer, labeled)
 
-    def _fit(self, task: Task) -> None:
+    def _fit(self, task: Task) -> OutOfFold | None:
         labeled, targets = task.graphs[task.labeled], task.targets[task.labeled]
         shared = SharedCounts()
-        folds = _folds(targets, task.seed)
+        folds = _folds(task)
         candidates: list[Member] = []
         for featurizer in track(self._featurizers(), "choosing features"):
             support = self._learn(featurizer, task, labeled, shared)
@@ -87,13 +89,29 @@ class FeaturizedClassifier(GraphClassifier):
                     else (kernel(features), task.validation[1])
                 )
                 for penalty in self.C:
-                    member = Member(
-                        featurizer, kernel, Machine.fit(penalty, kernel.values, targets)
-                    )
-                    _score(member, penalty, targets, folds, judged)
+                    machine = Machine.fit(penalty, kernel.values, targets, task.class_weights)
+                    member = Member(featurizer, kernel, machine)
+                    _score(member, targets, folds, judged, task.class_weights)
                     candidates.append(member)
-        candidates.sort(key=lambda member: -member.score)  # stable: the order given breaks ties
-        self.members_ = candidates[: self.committee]
+        self.members_ = _best(candidates, [each.score for each in candidates], self.committee)
+        if task.validation is not None or not folds:
+            return None
+        return self._out_of_fold(candidates, task, [held for _, held in folds])
+
+    def _out_of_fold(
+        self, candidates: list[Member], task: Task, held: list[Ints]
+    ) -> OutOfFold | None:
+        """Return what is said of each fold by the candidates that are best on the others."""
+        fold_of = np.repeat(np.arange(len(held)), [len(each) for each in held])
+        rows = np.concatenate(held)
+        proba = np.empty((len(rows), task.n_classes))
+        for fold in range(len(held)):
+            inside = fold_of == fold
+            scores = [float(each.is_right[~inside].mean()) for each in candidates]
+            best = _best(candidates, scores, self.committee)
+            asked = [softmax(each.sharpness * each.answers[inside], axis=1) for each in best]
+            proba[inside] = np.mean(asked, axis=0)
+        return OutOfFold(task.labeled[rows], proba)
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
         shared = SharedCounts()
@@ -171,6 +189,14 @@ class Member:
     machine: Machine
     score: float = 0.0  # held-out accuracy
     sharpness: float = 1.0  # inverse temperature of the probabilities
+    # Margins of the labeled graphs in cross-validation, fold by fold, and whether they are right.
+    answers: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    is_right: Floats = field(default_factory=lambda: np.empty(0))
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need."""
+        nothing = {"answers": np.empty((0, 0)), "is_right": np.empty(0)}
+        return {**vars(self), **nothing}
 
     def proba(self, features: Features) -> Floats:
         """Return class probabilities, ``(n_graphs, n_classes)``."""
@@ -189,12 +215,15 @@ class Machine:
     intercepts: Floats  # one for each pair of classes
 
     @classmethod
-    def fit(cls, penalty: float, kernel: Floats, targets: Ints) -> Machine:
+    def fit(
+        cls, penalty: float, kernel: Floats, targets: Ints, class_weights: Floats | None = None
+    ) -> Machine:
         """Fit a machine to kernel values of labeled graphs with each other."""
         svm = SVC(
             C=penalty,
             kernel="precomputed",
             decision_function_shape="ovo",
+            class_weight=None if class_weights is None else dict(enumerate(class_weights)),
             random_state=0,  # changes nothing, but numpy's global generator is left alone
         )
         svm.fit(kernel, targets)
@@ -249,24 +278,31 @@ def margins(machine: Machine, kernel: Floats) -> Floats:
     return scores
 
 
+def _best(candidates: list[Member], scores: list[float], n: int) -> list[Member]:
+    """Return the n best, best first; of equals, those listed first."""
+    return [candidates[place] for place in np.argsort(-np.array(scores), kind="stable")[:n]]
+
+
 def _score(
     member: Member,
-    penalty: float,
     targets: Ints,
     folds: list[tuple[Ints, Ints]],
     validation: tuple[Floats, Ints] | None,
+    class_weights: Floats | None,
 ) -> None:
     """Say how good a candidate is on what it was not fitted on, and calibrate it there."""
-    kernel = member.kernel.values
+    kernel, penalty = member.kernel.values, member.machine.penalty
     judged = [
         _judge(
-            Machine.fit(penalty, kernel[np.ix_(a, a)], targets[a]),
+            Machine.fit(penalty, kernel[np.ix_(a, a)], targets[a], class_weights),
             kernel[np.ix_(b, a)],
             targets[b],
         )
         for a, b in folds
     ]
     parts = [_pooled(judged)] if judged else []
+    if judged:
+        member.answers, member.is_right, _ = parts[0]
     if validation is not None:
         parts.append(_judge(member.machine, *validation))
     if parts:
@@ -288,10 +324,18 @@ def _pooled(parts: list[_Judged]) -> _Judged:
     return np.concatenate(scores), np.concatenate(correct), np.concatenate(targets)
 
 
-def _folds(targets: Ints, seed: int) -> list[tuple[Ints, Ints]]:
-    """Return stratified folds, as many as the rarest class allows; none if it has one member."""
+def _folds(task: Task) -> list[tuple[Ints, Ints]]:
+    """Return for each fold the places of labeled graphs to fit on and to judge by.
+
+    With VAL, folds are of these methods alone: stratified, as many as the rarest class allows.
+    """
+    if task.validation is None:
+        held = [np.searchsorted(task.labeled, fold) for fold in task.folds if len(fold)]
+        every = np.arange(len(task.labeled))
+        return [(np.setdiff1d(every, each, assume_unique=True), each) for each in held]
+    targets = task.targets[task.labeled]
     n_folds = min(_FOLDS, int(np.bincount(targets).min()))
     if n_folds < 2:
         return []
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=derive(seed, "folds"))
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=derive(task.seed, "folds"))
     return list(splitter.split(targets, targets))

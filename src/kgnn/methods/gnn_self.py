@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgnn.engine.rounds import self_train
-from kgnn.engine.task import Task
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.parameters import parameters
 from kgnn.methods.kgnn import PaperSettings
 from kgnn.methods.neural import GNNSettings, TrainingSettings
@@ -28,8 +28,8 @@ class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
     (3, 2)
     """
 
-    def _fit(self, task: Task) -> None:
+    def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
         course = self_train(gnn, task, self._plan(), self._shares(task), self.rank_by)
-        self._finish([gnn], course)
+        return self._finish(task, [gnn], course)

@@ -27,8 +27,6 @@ from kgnn.engine.memory import Embedding, Memory, Rows
 from kgnn.engine.network import Fitted, Network
 from kgnn.engine.rounds import (
     Course,
-    Plan,
-    PseudoLabels,
     RankBy,
     RoundTrainer,
     Selection,
@@ -36,7 +34,7 @@ from kgnn.engine.rounds import (
     first_of,
     most_confident,
 )
-from kgnn.engine.task import Task
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.evidence import COMBINED
 from kgnn.estimator.parameters import Count, NonNegative, fields_of, parameters
 from kgnn.graphs.graph import Floats
@@ -77,6 +75,9 @@ class MemoryNetwork(nn.Module):
         are coordinates already.
     norm : bool
         Put BatchNorm before the classifier.
+    linear : bool
+        Add a linear function of z to the logits, which `start_from` sets; the rest begins at 0 and
+        learns what that function misses.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class MemoryNetwork(nn.Module):
         sharpness: float | None = 1.0,
         identity: bool = True,
         norm: bool = True,
+        linear: bool = False,
     ) -> None:
         super().__init__()
         self.width, self.n_hops, self.attention, self.reading = width, hops, attention, reading
@@ -111,6 +113,21 @@ class MemoryNetwork(nn.Module):
             nn.Linear(width, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, n_classes)
         )
         self.label_weight = nn.Parameter(torch.ones(())) if labels else None
+        self.has_linear = linear
+        self.linear_weight: Tensor
+        self.linear_bias: Tensor
+        if linear:  # buffers: it stays as it is, and does not decay
+            self.register_buffer("linear_weight", torch.zeros(n_classes, n_features))
+            self.register_buffer("linear_bias", torch.zeros(n_classes))
+            others = [*self.classifier[-1].parameters()]
+            for each in others if self.label_weight is None else [*others, self.label_weight]:
+                nn.init.zeros_(each)
+
+    @torch.no_grad()
+    def start_from(self, weights: Tensor, bias: Tensor) -> None:
+        """Set the linear function: weights ``(n_classes, n_features)``, and biases."""
+        self.linear_weight.copy_(weights)
+        self.linear_bias.copy_(bias)
 
     def forward(
         self, queries: Rows, memory: Rows, memory_targets: Tensor, own: Tensor | None = None
@@ -127,6 +144,9 @@ class MemoryNetwork(nn.Module):
             # The introduction mentions labels in the memory, the equations do not. Not log 0: the
             # memory may be wrong one time in a hundred.
             logits = logits + self.label_weight * torch.log(votes + 0.01)
+        if self.has_linear:
+            assert isinstance(queries, Tensor)
+            logits = logits + nn.functional.linear(queries, self.linear_weight, self.linear_bias)
         return logits
 
     def read(
@@ -173,10 +193,10 @@ Select = Callable[[Floats, Floats, int], tuple[Selection, Selection]]
 
 
 def co_train(
+    trainer: RoundTrainer,
     gnn: Network,
     memory: Network,
     task: Task,
-    plan: Plan,
     select: Select,
     *,
     start_memory: bool = True,
@@ -190,16 +210,13 @@ def co_train(
     "alternate", as in Algorithm 1, the M-step annotates with the q_φ of this round's E-step; in
     "together", with that of the round before.
     """
-    trainer = RoundTrainer([gnn, memory], task, plan)
     with trainer.interruptible():
         trainer.fit(gnn)  # line 1: initialize θ on the labeled graphs
         if start_memory:
             trainer.fit(memory)
-        elif memory.is_fitted:  # only to choose its kernel
-            del memory.fitted
         trainer.end_round()
         for k in trainer.rounds():  # line 2: while not converged
-            p = gnn.annotate(task.unlabeled)  # line 4
+            p = gnn.annotate(task.unlabeled)  # line 4, by each member of a committee
             q = memory.annotate(task.unlabeled) if memory.is_fitted else None
             if not e_step(trainer, memory, p, q, k, select):  # lines 4 and 5
                 break
@@ -214,7 +231,12 @@ def co_train(
 
 
 def e_step(
-    trainer: RoundTrainer, memory: Network, p: Floats, q: Floats | None, k: int, select: Select
+    trainer: RoundTrainer,
+    memory: Network,
+    p: list[Floats],
+    q: list[Floats] | None,
+    k: int,
+    select: Select,
 ) -> bool:
     """Project p onto what the kernel can express: train q on annotations by p (Eqs. 14 and 15).
 
@@ -223,10 +245,10 @@ def e_step(
     """
     # Paper silent: p is checked against the q of the round before. Before the first E-step there
     # is none, and p, which agrees with itself, selects alone.
-    chosen = select(p, p if q is None else q, k)[1]
+    chosen = [select(*each, k)[1] for each in zip(p, p if q is None else q, strict=True)]
     if q is not None:
         trainer.note_agreement(p, q)
-    pseudo_labels = PseudoLabels.of(chosen, p, trainer.task.unlabeled, trainer.plan.soft)
+    pseudo_labels = trainer.label(chosen, p)
     if not trainer.is_news(memory, pseudo_labels):
         return False
     trainer.fit(memory, pseudo_labels)
@@ -234,11 +256,11 @@ def e_step(
 
 
 def m_step(
-    trainer: RoundTrainer, gnn: Network, p: Floats, q: Floats, k: int, select: Select
+    trainer: RoundTrainer, gnn: Network, p: list[Floats], q: list[Floats], k: int, select: Select
 ) -> None:
     """Distill the kernel's knowledge: train p on annotations by q (Eq. 16)."""
-    chosen = select(p, q, k)[0]
-    trainer.fit(gnn, PseudoLabels.of(chosen, q, trainer.task.unlabeled, trainer.plan.soft))
+    chosen = [select(*each, k)[0] for each in zip(p, q, strict=True)]
+    trainer.fit(gnn, trainer.label(chosen, q))
 
 
 def agree(
@@ -332,6 +354,7 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
     memory_grows: bool = True
     start_memory: bool = True
     order: Literal["alternate", "together"] = "alternate"
+    teach: Literal["mixed", "agreed"] = "mixed"
     candidates: Count = 2
     predict_with: Literal["both", "gnn", "memory"] = "both"
 
@@ -359,20 +382,25 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
         """
         return super().paper(**settings)
 
-    def _fit(self, task: Task) -> None:
+    def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
         rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
         memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
         plan, shares = self._plan(judge=self.predict_with), self._shares(task)
 
+        trainer = RoundTrainer([gnn, memory], task, plan)
+
         def select(p: Floats, q: Floats, k: int) -> tuple[Selection, Selection]:
-            agreed = agree(p, q, k, shares, self.candidates, self.rank_by)
-            return agreed, agreed
+            if self.teach == "agreed":
+                chosen = agree(p, q, k, shares, self.candidates, self.rank_by)
+            else:
+                chosen = most_confident(trainer.mix(p, q), k, shares, self.rank_by)
+            return chosen, chosen
 
         start, order = self.start_memory, self.order
-        course = co_train(gnn, memory, task, plan, select, start_memory=start, order=order)
-        self._finish([gnn, memory], course)
+        course = co_train(trainer, gnn, memory, task, select, start_memory=start, order=order)
+        return self._finish(task, [gnn, memory], course)
 
     def _predictor(self) -> str:
         return self.predict_with if len(self.networks_) > 1 else COMBINED
@@ -388,7 +416,7 @@ def memory_in(model: RoundsClassifier) -> tuple[Memory, list[Fitted]] | None:
     memory = model.networks_[-1]
     if not isinstance(memory, Memory):  # training was stopped before its first E-step
         return None
-    return memory, [each.fitted[1] for each in model.course_.used if each.fitted[1:]]
+    return memory, model.course_.trained(1)
 
 
 _PAPER = {
@@ -406,6 +434,9 @@ _PAPER = {
     "memory_labels": False,
     "memory_grows": False,
     "mask_own": False,
+    "linear_start": False,
+    "slots": None,
+    "step_slots": None,
     # three layers and hops, width 32, dropout; Adam, and none of our refinements (§5.1)
     "encoder": "gin",
     "layers": 3,
@@ -421,6 +452,7 @@ _PAPER = {
     "clip": None,
     "norm_statistics": "running",
     "use_validation": False,
+    "cross_fit": 0,
     # Algorithm 1, Eqs. 14 to 16 and the selection of §4.5
     "start_memory": False,
     "order": "alternate",
@@ -429,7 +461,10 @@ _PAPER = {
     "soft": True,
     "rank_by": "probability",
     "balanced": False,
+    "teach": "agreed",
     "candidates": 1,
+    "student_epochs": None,
+    "student_batch_size": None,
     "patience": None,
     "rounds": 5,
     "growth": 0.2,

@@ -6,8 +6,8 @@ from typing import Literal
 
 from kgnn.engine.memory import Memory
 from kgnn.engine.network import Fitted
-from kgnn.engine.rounds import Selection, most_confident
-from kgnn.engine.task import Task
+from kgnn.engine.rounds import RoundTrainer, Selection, most_confident
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.evidence import COMBINED
 from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import Floats
@@ -43,7 +43,7 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
     order: Literal["alternate", "together"] = "alternate"
     predict_with: Literal["both", "gnn", "memory"] = "both"
 
-    def _fit(self, task: Task) -> None:
+    def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
         rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
@@ -55,8 +55,9 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
             return for_gnn, most_confident(p, k, shares, self.rank_by)
 
         start, order = self.start_memory, self.order
-        course = co_train(gnn, memory, task, plan, select, start_memory=start, order=order)
-        self._finish([gnn, memory], course)
+        trainer = RoundTrainer([gnn, memory], task, plan)
+        course = co_train(trainer, gnn, memory, task, select, start_memory=start, order=order)
+        return self._finish(task, [gnn, memory], course)
 
     def _predictor(self) -> str:
         return self.predict_with if len(self.networks_) > 1 else COMBINED

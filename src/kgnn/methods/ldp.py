@@ -50,7 +50,9 @@ class LDP(GraphClassifier):
     def _fit(self, task: Task) -> None:
         self.label_names_ = task.graphs.node_label_names
         profile = degree_profile(task.graphs[task.labeled], self.label_names_)
-        self.forest_ = Forest.fit(profile, task.targets[task.labeled], self.trees, task.seed)
+        targets = task.targets[task.labeled]
+        weights = None if task.class_weights is None else dict(enumerate(task.class_weights))
+        self.forest_ = Forest.fit(profile, targets, self.trees, task.seed, weights)
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
         return self.forest_.predict_proba(degree_profile(graphs, self.label_names_))
@@ -106,11 +108,19 @@ class Forest:
     shares: Floats  # (n_nodes, n_classes) of the classes among the training graphs that came here
 
     @classmethod
-    def fit(cls, features: Floats, targets: Ints, trees: int, seed: int) -> Forest:
+    def fit(
+        cls,
+        features: Floats,
+        targets: Ints,
+        trees: int,
+        seed: int,
+        class_weight: dict[int, float] | None = None,
+    ) -> Forest:
         """Grow a forest."""
-        fitted = RandomForestClassifier(trees, random_state=for_sklearn(seed)).fit(
-            features, targets
+        forest = RandomForestClassifier(
+            trees, random_state=for_sklearn(seed), class_weight=class_weight
         )
+        fitted = forest.fit(features, targets)
         grown = [tree.tree_ for tree in fitted.estimators_]
         firsts = np.cumsum([0] + [tree.node_count for tree in grown])
         own = np.arange(firsts[-1])

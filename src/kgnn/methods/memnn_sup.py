@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.special import softmax
 
 from kgnn.engine.memory import Memory
-from kgnn.engine.network import Examples, Fitted, one_hot
-from kgnn.engine.task import Task
+from kgnn.engine.network import Fitted, out_of_fold, trainings_of
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.classifier import GraphClassifier, Story
 from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
@@ -38,16 +40,15 @@ class MemNNSup(PaperSettings, MemorySettings, TrainingSettings, GraphClassifier)
     memory_labels: bool = True
     memory_learning_rate: NonNegative = 0.01
 
-    def _fit(self, task: Task) -> None:
+    _cross_fits: ClassVar[bool] = True
+
+    def _fit(self, task: Task) -> OutOfFold | None:
         rate, labels = self.memory_learning_rate, self.memory_labels
         self.memory_ = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels)
-        if self.memory_.is_fitted:  # to choose a kernel
-            return
-        validation = None
-        if task.validation is not None:
-            validation = (self.memory_.prepare(task.validation[0]), task.validation[1])
-        examples = Examples(task.labeled, one_hot(task.targets, task.n_classes))
-        self.memory_.fit(examples, validation, task.seed)
+        members = task.members()
+        trainings = trainings_of(self.memory_, task, members)
+        fitted = self.memory_.fit(trainings, pooled=task.validation is None)
+        return out_of_fold(task, members, fitted)
 
     def _can_predict(self) -> bool:
         return hasattr(self, "memory_") and self.memory_.is_fitted
@@ -56,9 +57,9 @@ class MemNNSup(PaperSettings, MemorySettings, TrainingSettings, GraphClassifier)
         return np.asarray(softmax(self.memory_.logits(self.memory_.prepare(graphs)), axis=1))
 
     def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
-        return (self.memory_, [self.memory_.fitted]) if hasattr(self, "memory_") else None
+        return (self.memory_, self.memory_.fitted) if hasattr(self, "memory_") else None
 
     def story(self) -> Story:
         """Return what happened in `fit`."""
         is_trained = hasattr(self, "memory_")
-        return Story({"memory": self.memory_.fitted.history} if is_trained else {}, [], "")
+        return Story({"memory": self.memory_.fitted[0].history} if is_trained else {}, [], "")

@@ -6,17 +6,19 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from kgnn.engine.memory import Memory
-from kgnn.engine.network import Examples, Fitted, one_hot
+from kgnn.engine.calibration import choose, log_likelihoods
+from kgnn.engine.memory import Memory, Rows, plain
+from kgnn.engine.network import Fitted
 from kgnn.engine.task import Task
 from kgnn.errors import ParameterError
 from kgnn.estimator.classifier import Graphs
 from kgnn.estimator.explanation import cosines, plain_similarity
 from kgnn.estimator.parameters import Count, parameters
-from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels import make_kernel
 from kgnn.kernels.projection import Projection
@@ -29,6 +31,7 @@ Reading = Literal["query", "output"]
 _DEFAULT_KERNEL = "wl(iterations=2, coarse=(0.5, 1.0), counts='log', min_df=2, normalize='{}')"
 _SCALINGS = ("dataset", "level")
 _FEWEST_AND_MOST = 64, 256  # coordinates
+_UNKNOWN = -20.0  # log-probability of a class that no labeled graph has
 
 
 @parameters
@@ -51,11 +54,16 @@ class MemorySettings:
         What graphs are compared by: a kernel's name with its settings, such as
         ``"wl(iterations=3, counts='raw')"``, or any object with ``fit`` and ``transform``; see
         `kgnn.kernels.make_kernel`. ``auto`` is the Weisfeiler-Lehman kernel with coarse colors,
-        scaled so that the size of a graph counts, or so that it does not: whichever gives the
-        higher likelihood on VAL.
+        scaled so that the size of a graph counts or, where held-out graphs clearly say so, so that
+        it does not.
     dimensions : int, "auto" or None
         Coordinates that the features are projected to; None for the sparse features themselves.
         ``auto`` is half as many as there are labeled graphs, at least 64 and at most 256.
+    linear_start : bool
+        Whether the memory starts as a logistic regression on the coordinates, which is hard to beat
+        with a few labels, and learns the rest; not without coordinates.
+    slots, step_slots : int or None
+        Most graphs in the memory, and most that a training step attends to; None for no limit.
     """
 
     hops: Count = 3
@@ -66,8 +74,13 @@ class MemorySettings:
     # Paper silent: sizes of graphs tell much in some datasets and nothing in others.
     kernel: object = "auto"
     dimensions: Count | Literal["auto"] | None = "auto"
+    linear_start: bool = True
+    slots: Count | None = 1024
+    step_slots: Count | None = 256
 
-    labeled_graphs_: ClassVar[GraphDataset]  # of the classifier that these settings are part of
+    # Of the classifier that these settings are part of.
+    labeled_graphs_: ClassVar[GraphDataset]
+    labeled_rows_: ClassVar[Ints]
 
     def _memory(
         self,
@@ -78,11 +91,13 @@ class MemorySettings:
         labels: bool = True,
         grows: bool = True,
     ) -> Memory:
-        """Return the memory for these graphs; if its kernel was chosen on VAL, already trained.
+        """Return the memory for these graphs, not yet trained.
 
         ``module`` is `kgnn.methods.kgnn.MemoryNetwork`, or takes the same arguments.
         """
         training = cast("TrainingSettings", self)  # which every method with a memory has
+
+        has_linear_start = self.linear_start and self.dimensions is not None
 
         def build(n_features: int, sharpness: float) -> nn.Module:
             return module(
@@ -97,6 +112,7 @@ class MemorySettings:
                 sharpness=sharpness if self.learn_sharpness else None,
                 identity=self.dimensions is not None,
                 norm=training.readout_norm,
+                linear=has_linear_start,
             )
 
         def with_kernel(kernel: Any) -> Memory:
@@ -105,7 +121,7 @@ class MemorySettings:
                 dimensions = int(np.clip(len(task.labeled) // 2, *_FEWEST_AND_MOST))
             # A squared length of eight suits the learning rate; the sharpness adapts to it anyway.
             projection = dimensions and Projection(dimensions, length=8.0, seed=task.seed)
-            return Memory(
+            memory = Memory(
                 task.graphs,
                 build,
                 training._optimizer_config(learning_rate),
@@ -113,18 +129,23 @@ class MemorySettings:
                 projection=projection or None,
                 grows=grows,
                 mask_own=self.mask_own,
+                slots=self.slots,
+                step_slots=self.step_slots,
+                linear_start=has_linear_start,
             )
+            memory.n_jobs = training.n_jobs
+            return memory
 
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):
             return with_kernel(self.kernel)
-        if task.validation is None:
+        if task.validation is None and not any(map(len, task.folds)):
             return with_kernel(_DEFAULT_KERNEL.format(_SCALINGS[0]))
-        graphs, targets = task.validation
-        examples = Examples(task.labeled, one_hot(task.targets, task.n_classes))
-        candidates = [with_kernel(_DEFAULT_KERNEL.format(scaling)) for scaling in _SCALINGS]
-        for candidate in track(candidates, "choosing a scaling"):
-            candidate.fit(examples, (candidate.prepare(graphs), targets), task.seed)
-        return max(candidates, key=lambda candidate: max(candidate.fitted.history.score))
+        candidates = [
+            with_kernel(_DEFAULT_KERNEL.format(scaling))
+            for scaling in track(_SCALINGS, "choosing a scaling")
+        ]
+        judged = np.stack([_linear_log_likelihoods(each, task) for each in candidates])
+        return candidates[choose(judged, default=0)]
 
     def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
         """Return the memory and its trainings that predict, if the model has one."""
@@ -151,9 +172,8 @@ class MemorySettings:
         found = self._trained_memory()
         if found is None:
             return np.zeros((0, len(graphs), len(self.labeled_graphs_)))
-        memory, rounds = found
-        labeled = rounds[0].memory[: len(self.labeled_graphs_)]  # annotated graphs follow them
-        return memory.attention(memory.prepare(graphs), rounds)[:, :, labeled]
+        memory, trained = found
+        return memory.attention(memory.prepare(graphs), trained)[:, :, self.labeled_rows_]
 
     def similarity_to_labeled(self, graphs: GraphDataset) -> Floats:
         """Return cosines of kernel features with the labeled graphs, ``(n_graphs, n_labeled)``."""
@@ -162,3 +182,25 @@ class MemorySettings:
             return plain_similarity(graphs, self.labeled_graphs_)
         kernel = found[0].kernel
         return cosines(kernel.transform(graphs), kernel.transform(self.labeled_graphs_))
+
+
+def _linear_log_likelihoods(memory: Memory, task: Task) -> Floats:
+    """Return how likely held-out classes are by a linear machine on a memory's features.
+
+    It tells which features are better in a hundredth of the time that the memory would take.
+    """
+
+    def log_proba(known: Ints, asked: Rows) -> Floats:
+        features = plain(memory.part(known))
+        machine = LogisticRegression(max_iter=1000).fit(features, task.targets[known])
+        found = np.full((len(asked), task.n_classes), _UNKNOWN)
+        found[:, machine.classes_] = machine.predict_log_proba(plain(asked))
+        return found
+
+    if task.validation is not None:
+        graphs, truth = task.validation
+        return log_likelihoods(log_proba(task.labeled, memory.prepare(graphs)), truth)
+    members = [member for member in task.members() if len(member.held_out)]
+    found = [log_proba(each.labeled, memory.part(each.held_out)) for each in members]
+    truth = np.concatenate([task.targets[each.held_out] for each in members])
+    return log_likelihoods(np.concatenate(found), truth)

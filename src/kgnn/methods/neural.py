@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from scipy.special import softmax
 
 from kgnn.engine.gin import GIN, Encoder, Pooling, Readout
 from kgnn.engine.loop import CLIP
-from kgnn.engine.network import Examples, GraphNetwork, OptimizerConfig, fit_committee, one_hot
+from kgnn.engine.network import (
+    GraphNetwork,
+    OptimizerConfig,
+    out_of_fold,
+    trainings_of,
+)
 from kgnn.engine.node_features import NodeFeatures
-from kgnn.engine.task import Task
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
-from kgnn.seeds import derive
 
 _DENSE = 4  # neighbors on average
 _AVERAGING = ("sage", "gat")  # encoders that leave equal features equal
@@ -42,6 +46,8 @@ class TrainingSettings:
         or running averages over batches.
     readout_norm : bool
         Whether there is BatchNorm before the classifier.
+    n_jobs : int
+        Processes that train the members of a committee; the result is the same with any number.
     """
 
     width: Count = 32
@@ -53,6 +59,7 @@ class TrainingSettings:
     clip: NonNegative | None = CLIP
     norm_statistics: Literal["recomputed", "running"] = "recomputed"
     readout_norm: bool = True
+    n_jobs: Count = 1
 
     def _optimizer_config(self, learning_rate: float) -> OptimizerConfig:
         return OptimizerConfig(
@@ -125,7 +132,7 @@ class GNNSettings:
                 norm=training.readout_norm,
             )
 
-        return self._network(
+        network = self._network(
             task,
             task.graphs,
             build,
@@ -133,6 +140,8 @@ class GNNSettings:
             node_features=node_features,
             layers=self.layers if self.encoder == "gin" else 0,
         )
+        network.n_jobs = training.n_jobs
+        return network
 
     def _network(self, task: Task, *args: Any, **options: Any) -> GraphNetwork:
         """Return the network; a subclass may train it in another way."""
@@ -148,43 +157,38 @@ class NeuralClassifier(GNNSettings, TrainingSettings, GraphClassifier):
     Parameters
     ----------
     committee : int
-        Number of trainings, which differ in their seeds and predict together.
+        Number of trainings, which differ in their seeds and predict together. With ``cross_fit``
+        there is one for each fold instead.
 
     Attributes
     ----------
     gnn_ : GraphNetwork
-        What is trained.
-    committee_ : Committee
-        The trained members.
+        The network with its trained members, ``gnn_.fitted``.
     history_ : History
-        Loss and VAL likelihood by epoch, of the first member.
+        Losses by epoch and likelihood on held-out graphs by checkpoint, of the first member.
     """
 
     committee: Count = 1
 
-    def _fit(self, task: Task) -> None:
+    _cross_fits: ClassVar[bool] = True
+
+    def _fit(self, task: Task) -> OutOfFold | None:
         self.gnn_ = self._gnn(task)
-        self._train(Examples(task.labeled, one_hot(task.targets, task.n_classes)), task)
+        return self._train(task)
 
-    def _train(self, examples: Examples, task: Task) -> None:
-        """Train all members on examples."""
-        validation = None
-        if task.validation is not None:
-            validation = (self.gnn_.prepare(task.validation[0]), task.validation[1])
-        others = (derive(task.seed, number) for number in range(1, self.committee))
-        self.committee_ = fit_committee(
-            self.gnn_, examples, validation, [task.seed, *others], before=self._before_member
-        )
-        self.history_ = self.committee_.members[0].history
-        if self.committee_.interrupted:
-            raise KeyboardInterrupt
-
-    def _before_member(self, number: int) -> None:
-        """Prepare the network for the training of a member, counted from 0."""
+    def _train(self, task: Task) -> OutOfFold | None:
+        """Train all members."""
+        members = task.members(self.committee)
+        trainings = trainings_of(self.gnn_, task, members)
+        try:
+            self.gnn_.fit(trainings, pooled=task.validation is None)
+        finally:
+            if self.gnn_.is_fitted:
+                self.history_ = self.gnn_.fitted[0].history
+        return out_of_fold(task, members, self.gnn_.fitted)
 
     def _can_predict(self) -> bool:
-        return hasattr(self, "committee_")
+        return hasattr(self, "gnn_") and self.gnn_.is_fitted
 
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
-        logits = self.committee_.logits(self.gnn_, self.gnn_.prepare(graphs))
-        return np.asarray(softmax(logits, axis=1))
+        return np.asarray(softmax(self.gnn_.logits(self.gnn_.prepare(graphs)), axis=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import softmax
@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from kgnn.engine.calibration import combine
 from kgnn.engine.network import Network
 from kgnn.engine.rounds import Course, Plan, RankBy
-from kgnn.engine.task import Task
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.calibration import sharpen
 from kgnn.estimator.classifier import GraphClassifier, Graphs, Story
 from kgnn.estimator.evidence import COMBINED, PREDICTION
-from kgnn.estimator.parameters import Count, CountOrZero, NonNegative, Share, parameters
+from kgnn.estimator.parameters import Bounds, Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
 
@@ -33,6 +33,8 @@ class RoundsClassifier(GraphClassifier):
         Rounds of annotation after the first training.
     growth : float
         Share of the unlabeled graphs by which the selection grows each round.
+    student_epochs, student_batch_size : int or None
+        Of trainings with annotated graphs, which are many; None for those without.
     patience : int or None
         Rounds without a gain on VAL before stopping; None to never stop for that reason.
     annotated_weight : float
@@ -51,8 +53,8 @@ class RoundsClassifier(GraphClassifier):
     average_rounds : bool
         Predict with the networks of all rounds together, or with those of the best round on VAL.
     use_validation : bool
-        Whether VAL chooses epochs and rounds, calibrates annotations and weighs networks; without
-        it the last epoch and round count.
+        Whether VAL chooses epochs and rounds and weighs networks; without it the last epoch and
+        round count.
 
     Attributes
     ----------
@@ -65,17 +67,21 @@ class RoundsClassifier(GraphClassifier):
         Why the rounds ended; see `kgnn.engine.rounds.Course`.
     """
 
-    rounds: CountOrZero = 3
-    growth: Share = 0.33
+    rounds: CountOrZero = 1
+    growth: Share = 1.0
+    student_epochs: Count | None = 8
+    student_batch_size: Annotated[int, Bounds(2)] | None = 64
     patience: Count | None = 2
-    annotated_weight: NonNegative = 0.5
-    batches: Literal["paired", "merged"] = "paired"
+    annotated_weight: NonNegative = 1.0
+    batches: Literal["paired", "merged"] = "merged"
     soft: bool = False
     balanced: bool = True
     rank_by: RankBy = "margin"
     warm_start: bool = False
     average_rounds: bool = True
     use_validation: bool = True
+
+    _cross_fits: ClassVar[bool] = True
 
     def _without_validation(self, task: Task) -> Task:
         """Return the task without VAL, unless it is to be used."""
@@ -91,6 +97,8 @@ class RoundsClassifier(GraphClassifier):
             soft=self.soft,
             warm_start=self.warm_start,
             average=self.average_rounds,
+            epochs=self.student_epochs,
+            batch_size=self.student_batch_size,
             judge=judge,
         )
 
@@ -99,8 +107,8 @@ class RoundsClassifier(GraphClassifier):
         counts = np.bincount(task.targets[task.labeled], minlength=task.n_classes)
         return counts / counts.sum() if self.balanced else None
 
-    def _finish(self, networks: list[Network], course: Course) -> None:
-        """Store the result of the rounds."""
+    def _finish(self, task: Task, networks: list[Network], course: Course) -> OutOfFold | None:
+        """Store the result of the rounds, and return what it says of held-out labels."""
         # If training is stopped before the first E-step, there is no memory to predict with.
         self.networks_ = networks[: max(len(each.fitted) for each in course.used)]
         self.course_ = course
@@ -108,6 +116,11 @@ class RoundsClassifier(GraphClassifier):
         self.termination_condition_ = course.termination_condition
         if course.termination_condition == "interrupted":
             raise KeyboardInterrupt
+        rows = np.concatenate([member.held_out for member in task.members()])
+        if task.validation is not None or not len(rows):
+            return None
+        each = self._probabilities(networks, course.scaled(course.answers), course)
+        return OutOfFold(rows, each[self._predictor()])
 
     def _can_predict(self) -> bool:
         return hasattr(self, "course_")
@@ -122,8 +135,13 @@ class RoundsClassifier(GraphClassifier):
     def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
         """Return the probabilities of each network and of all combined."""
         logits = self.course_.logits(self.networks_, [n.prepare(graphs) for n in self.networks_])
-        each = {n.name: own for n, own in zip(self.networks_, logits, strict=True)}
-        each[COMBINED] = combine(logits, self.course_.weights)
+        return self._probabilities(self.networks_, logits, self.course_)
+
+    def _probabilities(
+        self, networks: list[Network], logits: list[Floats], course: Course
+    ) -> dict[str, Floats]:
+        each = {network.name: own for network, own in zip(networks, logits, strict=True)}
+        each[COMBINED] = combine(logits, course.weights)
         return {name: np.asarray(softmax(own, axis=1)) for name, own in each.items()}
 
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
@@ -151,6 +169,6 @@ class RoundsClassifier(GraphClassifier):
         check_is_fitted(self, "classes_")
         if not hasattr(self, "course_"):  # one class
             return Story({}, [], "")
-        curves: dict[str, Any] = {n.name: n.fitted.history for n in self.networks_}
+        curves: dict[str, Any] = {n.name: n.fitted[0].history for n in self.networks_}
         rounds = [each.facts() for each in self.course_.rounds]
         return Story(curves, rounds, self.termination_condition_)

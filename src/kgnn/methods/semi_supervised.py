@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from kgnn.engine.batch import Batch, GraphBatch, batch_of
 from kgnn.engine.loop import batches, n_batches
-from kgnn.engine.network import Examples, Fitted, GraphNetwork, Objective, OptimizerConfig
+from kgnn.engine.network import Fitted, GraphNetwork, Objective, OptimizerConfig, Training
 from kgnn.engine.task import Task
 from kgnn.engine.views import Augmentation, view_batch
 from kgnn.estimator.parameters import Count, NonNegative, Share, parameters
@@ -78,15 +78,10 @@ class SemiSupervisedClassifier(NeuralClassifier):
             replace(optimizer_config, epochs=passes),
             unlabeled=task.unlabeled,
             term=self._term(task),
-            weight=self._weights()[0],
+            weights=self._weights(),
             ramp_up=self.ramp_up,
             **options,
         )
-
-    def _before_member(self, number: int) -> None:
-        assert isinstance(self.gnn_, SemiSupervisedNetwork)
-        weights = self._weights()
-        self.gnn_.weight = weights[number % len(weights)]
 
 
 @dataclass(frozen=True)
@@ -163,8 +158,8 @@ class Term:
 class SemiSupervisedNetwork(GraphNetwork):
     """A graph neural network with a term of unlabeled graphs in its loss.
 
-    ``unlabeled`` are rows of ``graphs``. The ``weight`` of the term may be changed before each
-    `fit`; with 0 unlabeled graphs are left out of the steps.
+    ``unlabeled`` are rows of ``graphs``. The members take the ``weights`` of the term in turn;
+    with 0 unlabeled graphs are left out of the steps.
     """
 
     def __init__(
@@ -173,25 +168,30 @@ class SemiSupervisedNetwork(GraphNetwork):
         *args: Any,
         unlabeled: Ints,
         term: Term,
-        weight: float,
+        weights: tuple[float, ...],
         ramp_up: float,
         **options: Any,
     ) -> None:
         super().__init__(graphs, *args, **options)
         self.graphs, self.unlabeled = graphs, unlabeled
-        self.term, self.weight, self.ramp_up = term, weight, ramp_up
+        self.term, self.weights, self.ramp_up = term, weights, ramp_up
         self.sample = generator(0, "statistics").permutation(unlabeled)
 
+    def weight_of(self, training: Training) -> float:
+        """Return the weight of the term in a training."""
+        return self.weights[training.number % len(self.weights)]
+
     def _objective(
-        self, module: nn.Module, examples: Examples, fitted: Fitted, rng: np.random.Generator
+        self, module: nn.Module, training: Training, fitted: Fitted, rng: np.random.Generator
     ) -> Objective:
         self.term.begin(module)
-        return _WithTerm(self, module, examples, rng)
+        return _WithTerm(self, module, training, rng)
 
-    def _pass_over(self, module: nn.Module, examples: Examples, fitted: Fitted) -> None:
+    def _pass_over(self, module: nn.Module, training: Training, fitted: Fitted) -> None:
         # As in the steps: as many unlabeled graphs as labeled ones, though not too few to tell.
-        n_more = max(len(examples.labeled), _ENOUGH) if self.weight else 0
-        every = np.concatenate([examples.labeled, self.sample[:n_more]])
+        labeled = training.examples.labeled
+        n_more = max(len(labeled), _ENOUGH) if self.weight_of(training) else 0
+        every = np.concatenate([labeled, self.sample[:n_more]])
         for rows in np.array_split(every, max(1, len(every) // 256)):
             self._on_batch(module, rows, fitted)
 
@@ -203,25 +203,26 @@ class _WithTerm(Objective):
         self,
         network: SemiSupervisedNetwork,
         module: nn.Module,
-        examples: Examples,
+        training: Training,
         rng: np.random.Generator,
     ) -> None:
-        self.network, self.module, self.examples, self.rng = network, module, examples, rng
-        self.rows, plan = examples.labeled, network.optimizer_config
+        self.network, self.module, self.rng = network, module, rng
+        self.examples, self.weight = training.examples, network.weight_of(training)
+        self.rows, plan = self.examples.labeled, network.optimizer_config
         n_steps = plan.epochs * n_batches(len(self.rows), plan.batch_size)
         self.n_steps, self.ramp_length = 0, network.ramp_up * n_steps
-        others = network.unlabeled if len(network.unlabeled) else examples.labeled
+        others = network.unlabeled if len(network.unlabeled) else self.rows
         self.unlabeled = endlessly(others, plan.batch_size, rng)
 
     def __call__(self, labeled: Ints) -> dict[str, Tensor]:
-        weight = self.network.weight * ramp(self.n_steps, self.ramp_length)
+        weight = self.weight * ramp(self.n_steps, self.ramp_length)
         self.n_steps += 1
-        every = np.concatenate([labeled, next(self.unlabeled)]) if self.network.weight else labeled
+        every = np.concatenate([labeled, next(self.unlabeled)]) if self.weight else labeled
         batch = self.network.pool[every]
         logits = self.module(batch)
-        targets = self.examples.targets[labeled]
-        parts = {"labeled": nn.functional.cross_entropy(logits[: len(labeled)], targets)}
-        if self.network.weight:
+        losses = self.examples.losses(logits[: len(labeled)], labeled)
+        parts = {"labeled": losses.mean()}
+        if self.weight:
             step = Step(self.module, every, len(labeled), batch, logits, self.network, self.rng)
             asked = self.network.term(step)
             named = asked if isinstance(asked, dict) else {self.network.term.name: asked}
@@ -230,7 +231,7 @@ class _WithTerm(Objective):
         return parts
 
     def after_step(self) -> None:
-        if self.network.weight:
+        if self.weight:
             self.network.term.after_step(self.module)
 
 

@@ -15,6 +15,7 @@ from scipy.stats import t as student_t
 
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import mean_and_std
+from kgnn.evaluation.paired_tests import ALPHA, holm
 from kgnn.graphs.graph import Floats
 from kgnn.reports.results import (
     Group,
@@ -26,7 +27,6 @@ from kgnn.reports.results import (
 )
 
 REFERENCE = "kgnn"
-ALPHA = 0.05
 # What the tests take for granted, to be said wherever they are shown.
 ASSUMPTION = (
     "The correction counts labeled and unlabeled graphs as training graphs, as every method is "
@@ -67,30 +67,6 @@ def corrected_paired_t_test(differences: ArrayLike, overlap: float) -> float:
         return 1.0 if abs(values[0]) < _EQUAL else math.nan
     variance = values.var(ddof=1) * (1 / n + overlap)
     return float(2 * student_t.sf(abs(values.mean()) / math.sqrt(variance), n - 1))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values of several comparisons; one below α then holds with all the others.
-
-    Comparisons whose p is nan stay so, and do not count.
-
-    References
-    ----------
-    Holm, *A simple sequentially rejective multiple test procedure*, Scand. J. Statist. 6, 1979.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.5, 0.02])
-    [0.03, 0.5, 0.04]
-    """
-    adjusted = [math.nan] * len(p_values)
-    there = [i for i, p in enumerate(p_values) if not math.isnan(p)]
-    largest = 0.0
-    for step, i in enumerate(sorted(there, key=lambda i: p_values[i])):
-        # A smaller p never ends above a larger one.
-        largest = max(largest, min(1.0, (len(there) - step) * p_values[i]))
-        adjusted[i] = largest
-    return adjusted
 
 
 def average_ranks(scores: ArrayLike) -> Floats:

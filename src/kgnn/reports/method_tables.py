@@ -9,8 +9,8 @@ from dataclasses import replace
 from statistics import median
 
 from kgnn.evaluation.metrics import mean_and_std
+from kgnn.evaluation.paired_tests import ALPHA
 from kgnn.reports.comparison import (
-    ALPHA,
     ASSUMPTION,
     REFERENCE,
     Comparison,

@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kgnn.reports.comparison import ALPHA, REFERENCE, Ranking, compare, rank_methods
+from kgnn.evaluation.paired_tests import ALPHA
+from kgnn.reports.comparison import REFERENCE, Ranking, compare, rank_methods
 from kgnn.reports.numbers import counted, listed, mean_with_std, signed
 from kgnn.reports.paper import (
     PAPER_DATASETS,

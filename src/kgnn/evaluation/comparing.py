@@ -1,0 +1,575 @@
+"""Which method suits one's own graphs: scores of each on labels that it did not know."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import t as student_t
+
+from kgnn.errors import (
+    GraphDataError,
+    KgnnError,
+    KgnnWarning,
+    MissingExtraError,
+    ParameterError,
+    UnknownNameError,
+)
+from kgnn.estimator.calibration import HeldOut
+from kgnn.estimator.classifier import GraphClassifier, Graphs
+from kgnn.estimator.labels import encode_labels
+from kgnn.estimator.registry import entries, method_class
+from kgnn.evaluation.holding_out import FOLDS, check_labels
+from kgnn.evaluation.metrics import brier_score, wilson_interval
+from kgnn.evaluation.paired_tests import ALPHA, fewest_apart, holm, resamples, sign_test
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.interop import as_dataset
+from kgnn.progress import checking, without_messages
+from kgnn.seeds import generator
+
+BASELINE = "majority class"
+# What a fit costs relative to `ldp`, to one digit: the geometric mean over the seven datasets in
+# ``results``. Ablations that only a study of KGNN needs are not here.
+_COSTS = {
+    "ldp": 1,
+    "wl": 3,
+    "gk": 3,
+    "sp": 3,
+    "gnn-sup": 4,
+    "memnn-sup": 7,
+    "dgk": 10,
+    "graph2vec": 20,
+    "entmin": 20,
+    "kgnn": 30,
+    "graphcl": 30,
+    "mean-teacher": 30,
+    "sub2vec": 30,
+    "joao": 40,
+    "vat": 50,
+    "pi-model": 50,
+    "asgn": 60,
+    "infograph": 80,
+}
+_LENIENCE = 5  # methods may be so much quicker than costs say, as `ldp` is never quick
+_RESAMPLES = 200  # their spread is then known to a twentieth
+_BY_HAND = "stopped by hand"
+
+Standing = Literal[
+    "best",
+    "level",  # with the best, as far as the labels can tell
+    "worse",
+    "better",  # than the best method: only the majority class can be
+    "waiting",  # its turn has not come
+    "not begun",
+    "stopped",
+    "missing",  # an optional dependency is
+    "failed",
+]
+
+
+class Row(NamedTuple):
+    """What is known of one method."""
+
+    method: str
+    score: float | None = None
+    interval: tuple[float, float] | None = None  # of 95 %
+    log_loss: float | None = None
+    seconds: float | None = None
+    standing: Standing = "waiting"
+    # That it is as good as the best, after a correction for comparing all methods with each other.
+    p_value: float | None = None
+    note: str = ""  # in words
+
+
+class Metric(NamedTuple):
+    """How a metric is written and read."""
+
+    title: str
+    is_percent: bool = True
+    is_best_high: bool = True
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    def written(self, value: float | None) -> str:
+        """Write a value; a dash where there is none."""
+        if value is None:
+            return "–"
+        return f"{100 * value:.1f}" if self.is_percent else f"{value:.3f}"
+
+
+METRICS = {
+    "accuracy": Metric("accuracy"),
+    "balanced_accuracy": Metric("balanced accuracy"),
+    "macro_f1": Metric("macro F1"),
+    "matthews": Metric("Matthews correlation", bounds=(-1.0, 1.0)),
+    "roc_auc": Metric("ROC AUC"),
+    "average_precision": Metric("average precision"),
+    "log_loss": Metric("log loss", is_percent=False, is_best_high=False, bounds=(0.0, math.inf)),
+    "brier": Metric("Brier score", is_percent=False, is_best_high=False, bounds=(0.0, 2.0)),
+}
+
+
+def require_metric(name: str) -> str:
+    """Return the name of a metric as it is in ``METRICS``; ``roc-auc`` is fine, too."""
+    known = name.strip().lower().replace("-", "_")
+    if known not in METRICS:
+        raise UnknownNameError.of("metric", name, METRICS)
+    return known
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A table of methods, the best first; those without a score are last."""
+
+    metric: str  # a name in `METRICS`
+    labels: int  # graphs that the methods were judged on
+    rows: tuple[Row, ...]
+    interrupted: bool = False  # by Ctrl-C
+
+    @property
+    def best(self) -> Row | None:
+        """The method with the best score; None if none was finished."""
+        return next((row for row in self.rows if row.standing == "best"), None)
+
+    @property
+    def level(self) -> tuple[Row, ...]:
+        """The best method and those that cannot be told apart from it."""
+        own = [row for row in self.rows if row.method != BASELINE]
+        return tuple(row for row in own if row.standing in ("best", "level"))
+
+    @property
+    def cheapest(self) -> Row | None:
+        """The method that took the least time among those level with the best."""
+        return min(self.level, key=lambda row: row.seconds or 0.0, default=None)
+
+    @property
+    def baseline(self) -> Row:
+        """What always naming the most frequent class gives."""
+        return next(row for row in self.rows if row.method == BASELINE)
+
+    def in_words(self) -> list[str]:
+        """Say which method to take, how sure that is, and why others have no score."""
+        told = ["No method was finished."] if self.best is None else self._winner(self.best)
+        if self.best is not None and self.baseline.standing != "worse":
+            told.append(
+                "That is not beyond noise better than always naming the most frequent class: "
+                f"{self.labels:,} labels are too few to tell, or classes do not differ in what the "
+                "methods look at."
+            )
+        late = [row.method for row in self.rows if row.standing == "not begun"]
+        if late and not self.interrupted:
+            told.append(f"There was no time left for {', '.join(late)}.")
+        broken = [row for row in self.rows if row.standing in ("failed", "missing")]
+        return told + [f"{row.method} {row.standing}: {row.note}" for row in broken]
+
+    def record(self) -> dict[str, Any]:
+        """Return all of it as plain values for JSON."""
+        return {
+            "metric": self.metric,
+            "labels": self.labels,
+            "best": None if self.best is None else self.best.method,
+            "cheapest": None if self.cheapest is None else self.cheapest.method,
+            "level": [row.method for row in self.level],
+            "interrupted": self.interrupted,
+            "rows": [row._asdict() for row in self.rows],
+        }
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the headings of `cells`."""
+        metric = METRICS[self.metric]
+        title = f"{metric.title}, %" if metric.is_percent else metric.title
+        return "method", title, "95 % interval", "log loss", "seconds", ""
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the rows as text, for tables; without the methods that were not begun."""
+        written = METRICS[self.metric].written
+        return [
+            (
+                row.method.rpartition("/")[2],  # FILE.py:Class without folders
+                "" if row.score is None else written(row.score),
+                "" if row.interval is None else " to ".join(map(written, row.interval)),
+                "" if row.log_loss is None else f"{row.log_loss:.3f}",
+                "" if row.seconds is None else f"{row.seconds:.1f}",
+                row.standing if row.note else "",
+            )
+            for row in self.rows
+            if row.standing not in ("waiting", "not begun")
+        ]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        lines = [self.columns(), *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join([*(_aligned(line, widths) for line in lines), "", *self.in_words()])
+
+    def _scored(self) -> list[Row]:
+        return [row for row in self.rows if row.score is not None and row.method != BASELINE]
+
+    def _winner(self, best: Row) -> list[str]:
+        """Name the best method, those that are level with it, and the cheapest of them."""
+        metric, n = METRICS[self.metric], len(self._scored())
+        unit = " %" if metric.is_percent else ""
+        told = f"Best: {best.method}, {metric.title} {metric.written(best.score)}{unit}"
+        others = [row.method for row in self.level if row is not best]
+        if not others:
+            return [f"{told}; beyond noise better than all others." if n > 1 else f"{told}."]
+        if len(others) == n - 1:
+            told += f", but {self._nothing_to_tell()}"
+        else:
+            told += f", but it cannot be told apart from {', '.join(others)}"
+        cheapest = self.cheapest
+        assert cheapest is not None
+        if cheapest is best:
+            return [f"{told}. It was also the fastest of them ({best.seconds:.1f} s)."]
+        paces = f"{cheapest.seconds:.1f} s, {best.method} {best.seconds:.1f} s"
+        return [f"{told}. The fastest of them was {cheapest.method} ({paces})."]
+
+    def _nothing_to_tell(self) -> str:
+        """Say that no difference is beyond noise, and how large one would have to be."""
+        told = f"{self.labels:,} labels show no difference between methods that is beyond noise"
+        if self.metric != "accuracy":
+            return told
+        n = len(self._scored())
+        least = fewest_apart(n * (n - 1) // 2)  # pairs with the majority class may be decided
+        if least > self.labels:
+            return f"{told}, and could not show any"
+        share = f"{100 * least / self.labels:.0f} points"
+        return f"{told}: it would take at least {least} graphs ({share})"
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *numbers, last = cells
+    middle = [cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True)]
+    return "  ".join([first.ljust(widths[0]), *middle, last]).rstrip()
+
+
+def compare(
+    graphs: Graphs,
+    labels: ArrayLike | None = None,
+    *,
+    methods: Sequence[str] | None = None,
+    minutes: float = 5,
+    metric: str = "accuracy",
+    seed: int = 0,
+) -> Comparison:
+    """Compare methods on one's own graphs, and say which differences are beyond noise.
+
+    Each method is fitted once, with cross-fitting: every labeled graph is predicted by models that
+    did not know its label, and the folds are the same for all methods. Methods whose score cannot
+    be told apart from the best are level with it: by the exact test of McNemar for the accuracy,
+    by a paired bootstrap for other metrics, and by Holm's correction over all pairs of methods.
+
+    The answer is a table: print it, iterate over its rows, or take ``best``, ``cheapest`` (of those
+    level with the best) and ``record()``. A method that fails is a row with its error. Ctrl-C ends
+    with what is known by then.
+
+    Parameters
+    ----------
+    graphs : GraphDataset or list of graphs
+        Labeled ones, at least two of each class, and unlabeled ones.
+    labels : array, optional
+        As in `fit` of every method. Default: the dataset's targets.
+    methods : list of str, optional
+        Names from ``kgnn methods``, or ``FILE.py:Class``, in the order in which they are fitted.
+        Default: all but three ablations of KGNN, the cheapest first.
+    minutes : float
+        Time for all together. A method that is far too slow for the time left, judging by those
+        before it, is not begun; one that is not ready in time is stopped at its next report of
+        progress.
+    metric : str
+        ``"accuracy"``, ``"balanced_accuracy"``, ``"macro_f1"``, ``"matthews"``, ``"roc_auc"``,
+        ``"average_precision"``, ``"log_loss"`` or ``"brier"``.
+    seed : int
+        Of folds and methods.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> found = compare(cycles_and_trees(20), methods=["memnn-sup"])
+    >>> found.best.method, found.best.score, found.baseline.score
+    ('memnn-sup', 1.0, 0.5)
+    """
+    chosen = methods_of(methods)
+    *_, last = comparisons(
+        graphs, labels, methods=chosen, minutes=minutes, metric=metric, seed=seed
+    )
+    return last
+
+
+def methods_of(names: Sequence[str] | None) -> dict[str, type[GraphClassifier]]:
+    """Return the classes of methods by name; by default of all that are worth comparing."""
+    if names is None:
+        plug_ins = [each.name for each in entries().values() if each.family == "plug-in"]
+        names = [*_COSTS, *plug_ins]
+    listed = [names] if isinstance(names, str) else list(names)
+    if not listed:
+        raise ParameterError("The 'methods' to compare must be at least one, got none.")
+    return {name if ".py:" in name else name.lower(): method_class(name) for name in listed}
+
+
+def comparisons(
+    graphs: Graphs,
+    labels: ArrayLike | None = None,
+    *,
+    methods: dict[str, type[GraphClassifier]],
+    minutes: float = 5,
+    metric: str = "accuracy",
+    seed: int = 0,
+) -> Iterator[Comparison]:
+    """Yield the table before the first method and after each; see `compare`."""
+    if not minutes > 0:
+        raise ParameterError(f"The 'minutes' to compare in must be more than 0, got {minutes}.")
+    metric = require_metric(metric)
+    known = as_dataset(graphs)
+    targets = _require_labels(known, labels)
+    deadline = time.monotonic() + 60 * minutes
+    contest = _Contest(metric, targets, seed, tuple(methods))
+    yield contest.table()
+    for name, cls in methods.items():
+        least, left = contest.least_seconds(name), deadline - time.monotonic()
+        if left <= 0:
+            contest.pass_over(name, "no time left")
+        elif least > left:
+            contest.pass_over(name, f"would take {least:.0f} s or more")
+        else:
+            contest.enter(name, cls, known, labels, deadline)
+        yield contest.table()
+        if contest.interrupted:
+            return
+
+
+def _require_labels(graphs: GraphDataset, labels: ArrayLike | None) -> Ints:
+    """Return the classes of labeled graphs; refuse labels that cannot be held out."""
+    codes, classes = encode_labels(graphs, labels)
+    named = replace(graphs, class_names=tuple(map(str, classes))).with_targets(codes)
+    counts = check_labels(named)
+    if alone := [name for name, n in counts.items() if n == 1]:
+        raise GraphDataError(
+            f"class '{alone[0]}' has a single labeled graph, so that no method can be judged on "
+            "graphs whose label it did not know: label another one of it"
+        )
+    return np.asarray(codes[codes >= 0])
+
+
+class _OutOfTime(Exception):
+    """Raised inside a fit that has not finished in time."""
+
+
+class _Scored(NamedTuple):
+    """A method that has answered for all graphs."""
+
+    score: float
+    interval: tuple[float, float]
+    log_loss: float
+    sample: NDArray[Any]  # what differences are tested on; see `_Judge`
+
+
+class _Judge:
+    """Judges answers about the same graphs by one metric, and differences between them."""
+
+    def __init__(self, metric: str, targets: Ints, seed: int) -> None:
+        self.metric, self.targets = metric, targets
+        self._draws = resamples(targets, _RESAMPLES, generator(seed, "comparing methods"))
+        self._freedom = max(1, int(np.bincount(targets).min()) - 1)
+
+    def scored(self, proba: Floats) -> _Scored:
+        """Judge probabilities, ``(n, n_classes)``."""
+        score = _value(self.metric, self.targets, proba)
+        loss = _value("log_loss", self.targets, proba)
+        if self.metric == "accuracy":
+            right = proba.argmax(axis=1) == self.targets
+            return _Scored(score, wilson_interval(score, len(right)), loss, right)
+        values = [_value(self.metric, self.targets[rows], proba[rows]) for rows in self._draws]
+        sample = np.array(values)
+        half = student_t.ppf(1 - ALPHA / 2, self._freedom) * self._error(sample)
+        low, high = METRICS[self.metric].bounds
+        ends = float(max(low, score - half)), float(min(high, score + half))
+        return _Scored(score, ends, loss, sample)
+
+    def p_value(self, one: _Scored, other: _Scored) -> float:
+        """Return the two-sided p of a difference."""
+        if self.metric == "accuracy":
+            better, worse = one.sample & ~other.sample, other.sample & ~one.sample
+            return sign_test(int(better.sum()), int(worse.sum()))
+        apart = abs(one.score - other.score) / self._error(one.sample - other.sample)
+        return float(2 * student_t.sf(apart, self._freedom))
+
+    def _error(self, sample: NDArray[Any]) -> float:
+        """Return the standard error of a score or difference, given those on the resamples.
+
+        At least what one graph can change: the best and the worst possible answers are the same on
+        every resample, however few graphs there are.
+        """
+        return max(float(sample.std(ddof=1)), 1 / len(self.targets))
+
+
+class _Contest:
+    """Methods that are fitted one after another, and what is known of them so far."""
+
+    def __init__(self, metric: str, targets: Ints, seed: int, methods: tuple[str, ...]) -> None:
+        self.seed, self.interrupted = seed, False
+        self._judge = _Judge(metric, targets, seed)
+        self._rows = {name: Row(name) for name in methods}
+        shares = np.bincount(targets) / len(targets)
+        constant = np.tile(shares, (len(targets), 1))
+        self._scored = {BASELINE: self._judge.scored(constant)}
+        self._seconds: dict[str, float] = {}
+
+    def least_seconds(self, name: str) -> float:
+        """Return how long a method takes at the very least, by those so far; 0 if that is unknown.
+
+        The best pace so far counts, and that a method may be much quicker than its cost says: what
+        is begun in vain takes only time that would be left over.
+        """
+        paces = [
+            seconds / _COSTS[done] for done, seconds in self._seconds.items() if done in _COSTS
+        ]
+        return min(paces, default=0.0) * _COSTS.get(name, 0) / _LENIENCE
+
+    def pass_over(self, name: str, why: str) -> None:
+        """Do not begin a method."""
+        self._rows[name] = Row(name, standing="not begun", note=f"not begun: {why}")
+
+    def add(self, name: str, proba: Floats, seconds: float) -> None:
+        """Judge what a method says of graphs whose labels it did not know."""
+        self._seconds[name] = seconds
+        self._scored[name] = self._judge.scored(proba)
+
+    def enter(
+        self,
+        name: str,
+        cls: type[GraphClassifier],
+        graphs: GraphDataset,
+        labels: ArrayLike | None,
+        deadline: float,
+    ) -> None:
+        """Fit a method and judge it; whatever goes wrong, the others go on."""
+        start = time.monotonic()
+        standing: Standing = "failed"
+        try:
+            held_out = _fitted(
+                cls(random_state=self.seed, cross_fit=FOLDS), graphs, labels, deadline
+            )
+            assert np.array_equal(held_out.targets, self._judge.targets)
+            self.add(name, held_out.proba, time.monotonic() - start)
+            return
+        except KeyboardInterrupt:
+            self.interrupted = True
+            standing, note = "stopped", _BY_HAND
+            for other, row in self._rows.items():
+                if row.standing == "waiting" and other not in self._scored:
+                    self.pass_over(other, _BY_HAND)
+        except _OutOfTime:
+            standing, note = "stopped", "stopped: time is up"
+        except MissingExtraError as error:
+            standing, note = "missing", str(error)
+        except KgnnError as error:
+            note = str(error)
+        except Exception as error:
+            note = f"{type(error).__name__}: {error}"
+        self._rows[name] = Row(name, seconds=time.monotonic() - start, standing=standing, note=note)
+
+    def table(self) -> Comparison:
+        """Return all that is known so far."""
+        metric = self._judge.metric
+        sign = -1 if METRICS[metric].is_best_high else 1
+
+        def place(name: str) -> tuple[float, float]:
+            return sign * self._scored[name].score, self._scored[name].log_loss
+
+        ranked = sorted(self._scored, key=place)
+        best = next((name for name in ranked if name != BASELINE), None)
+        p_values = self._p_values(best)
+        rows = [self._row(name, best, p_values.get(name)) for name in ranked]
+        rest = [row for name, row in self._rows.items() if name not in self._scored]
+        n = len(self._judge.targets)
+        return Comparison(metric, n, (*rows, *rest), self.interrupted)
+
+    def _p_values(self, best: str | None) -> dict[str, float]:
+        """Return p of the difference of each method to the best.
+
+        All pairs count in the correction: which method is the best is known only afterwards, and
+        with its own comparisons alone the luckiest of equal methods would often beat the others.
+        """
+        pairs = list(combinations(self._scored, 2))
+        found = holm(
+            [self._judge.p_value(*(self._scored[name] for name in pair)) for pair in pairs]
+        )
+        return {
+            one if other == best else other: p
+            for (one, other), p in zip(pairs, found, strict=True)
+            if best in (one, other)
+        }
+
+    def _row(self, name: str, best: str | None, p_value: float | None) -> Row:
+        own = self._scored[name]
+        standing: Standing = "level"
+        note = ""
+        if name == best:
+            standing, note = "best", "best"
+        elif best is not None and p_value is not None:
+            is_above = own.score > self._scored[best].score
+            is_better = is_above == METRICS[self._judge.metric].is_best_high
+            if p_value < ALPHA:
+                standing = "better" if is_better else "worse"
+            note = "level with the best" if standing == "level" else standing
+        known = own.score, own.interval, own.log_loss, self._seconds.get(name)
+        return Row(name, *known, standing, p_value, note)
+
+
+def _fitted(
+    model: GraphClassifier, graphs: GraphDataset, labels: ArrayLike | None, deadline: float
+) -> HeldOut:
+    """Fit a method and return what it says of graphs whose label it did not know."""
+
+    def check() -> None:
+        if time.monotonic() > deadline:
+            raise _OutOfTime
+
+    with checking(check), without_messages(), warnings.catch_warnings():
+        # Of a model that is kept; here it is not.
+        warnings.filterwarnings("ignore", ".* was stopped by hand", KgnnWarning)
+        model.fit(graphs, labels)
+    if model.interrupted_:
+        raise KeyboardInterrupt
+    assert model.held_out_ is not None
+    return model.held_out_
+
+
+def _value(metric: str, targets: Ints, proba: Floats) -> float:
+    """Return what a metric says of probabilities, ``(n, n_classes)``."""
+    from sklearn import metrics
+
+    predicted, n_classes = proba.argmax(axis=1), proba.shape[1]
+    happened = np.eye(n_classes)[targets]
+    match metric:
+        case "accuracy":
+            return float((predicted == targets).mean())
+        case "balanced_accuracy":
+            return float(metrics.recall_score(targets, predicted, average="macro", zero_division=0))
+        case "macro_f1":
+            return float(metrics.f1_score(targets, predicted, average="macro", zero_division=0))
+        case "matthews":
+            return float(metrics.matthews_corrcoef(targets, predicted))
+        case "roc_auc":
+            return float(metrics.roc_auc_score(happened, proba))
+        case "average_precision" if n_classes == 2:
+            rarer = int(2 * (targets == 1).sum() <= len(targets))
+            return float(metrics.average_precision_score(targets == rarer, proba[:, rarer]))
+        case "average_precision":
+            return float(metrics.average_precision_score(happened, proba))
+        case "brier":
+            return brier_score(targets, proba)
+        case _:
+            return float(metrics.log_loss(targets, proba, labels=np.arange(n_classes)))
