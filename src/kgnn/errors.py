@@ -83,7 +83,7 @@ def excerpt(value: object, length: int = 80) -> str:
 
 # Readers call this with what is wrong with a graph, and go on with the next one if it returns.
 ErrorHandler = Callable[[GraphDataError], None]
-_MAX_REASONS = 5
+_MAX_REASONS = 20
 
 
 def raise_error(error: GraphDataError) -> None:

@@ -57,8 +57,9 @@ def test_labels_in_a_table_make_a_model_and_all_is_told(kgnn, files):
         "60 graphs of 4 to 12 nodes",
         "neither labels nor attributes",
         "20 graphs are labeled, 40 are not: 10 of class cycle, 10 of class tree",
-        "fitting 5 times more",
+        "all 20 labels are learned from; each is also predicted by a model that did not see it",
         "of 20 graphs right",
+        "what to expect on new graphs, estimated on all 20 labeled graphs, each predicted without",
         "calibration error",
         "kgnn predict model DATA",
     ):
@@ -75,13 +76,27 @@ def test_as_json_it_has_the_promised_shape(kgnn, files):
     assert record["held_out"]["n"] == 20
 
 
-def test_many_labels_are_held_out_in_part(kgnn, files):
+def fitted_on():
+    return package.open_model("model").fitted_on_
+
+
+def test_no_label_is_held_out_unless_asked(kgnn, files):
     jsonl.write(cycles_and_trees(80), "targets.jsonl")
-    done = fit(kgnn, data="targets.jsonl")
+    for zero in ((), ("--validation", "0")):
+        done = fit(kgnn, *zero, data="targets.jsonl")
+        assert "all 80 labels are learned from" in done.err
+        assert (fitted_on()["labeled"], fitted_on()["validation"]) == (80, 0)
+    done = fit(kgnn, "--validation", "0.2", data="targets.jsonl")
     assert "16 of 80 labels are held out" in done.err
-    fitted = package.open_model("model").fitted_on_
-    assert (fitted["labeled"], fitted["validation"]) == (64, 16)
-    assert "fitting 5 times more" in fit(kgnn, "--validation", "0", data="targets.jsonl").err
+    assert "estimated on 16 labeled graphs that were held out" in done.err
+    assert (fitted_on()["labeled"], fitted_on()["validation"]) == (64, 16)
+
+
+def test_without_cross_fitting_none_is_announced(kgnn, files):
+    done = fit(kgnn, "--labels", "labels.csv", "--set", "cross_fit=0")
+    assert "learned from; none is left out to tell how accurate the model is" in done.err
+    assert "How accurate the model is on new graphs is not known: every label was" in done.err
+    assert "also predicted" not in done.err
 
 
 def test_settings_and_the_seed_reach_the_method(kgnn, files):
@@ -131,7 +146,7 @@ def test_unknown_ids_are_refused_or_ignored(kgnn, files):
     ("labels", "code", "message"),
     [
         (b"", 1, "labels.csv is empty"),
-        (b"id,label\n", 1, "none of the 60 graphs has a label"),
+        (b"id,label\n", 1, "none of the 60 graphs of graphs.jsonl has a label in labels.csv"),
         (b"id,label\n1,x\n2,x\n", 1, "all 2 labeled graphs are of one class, 'x'"),
         (b"id,label\n1,x\n2,y\n1,y\n", 1, "labels.csv, line 4: '1' is y here, but x in line 2"),
         (b"id,label\n1,\xe9\xff\n", 1, "labels.csv, line 2: not UTF-8 text"),
@@ -193,9 +208,10 @@ def test_one_labeled_graph_per_class_is_enough_for_a_model(kgnn, files):
         warnings.simplefilter("always", KgnnWarning)
         done = fit(kgnn, "--labels", "labels.csv")
     assert done.code == 0
-    assert "warning: Classes with a single labeled graph" in done.err
+    assert "warning: Classes cycle, tree have a single labeled graph: little can be" in done.err
+    assert "nothing tells how well the class is recognized. Label at least one more" in done.err
     assert "not calibrated" in done.err
-    assert "How good it is, is not known" in done.err
+    assert "How accurate the model is on new graphs is not known" in done.err
     assert package.open_model("model").held_out_ is None
 
 
@@ -377,4 +393,104 @@ def test_a_model_that_was_stopped_says_what_became_of_the_held_out_labels(files)
     assert done.returncode == 130
     assert "4 of 20 labels are held out" in done.stderr
     assert "stopped before the model was judged by the 4 labels that were held out" in done.stderr
-    assert "no label was held out" not in done.stderr
+    assert "every label was learned from" not in done.stderr
+
+
+RING = '{"nodes": 3, "edges": [[0, 1], [1, 2], [2, 0]], "target": "ring"}'
+PAIR = '{"nodes": 2, "edges": [[0, 1]], "target": "pair"}'
+
+
+def test_all_bad_lines_are_listed_and_left_out_if_wanted(kgnn, files):
+    (files / "x.jsonl").write_text("\n".join([RING, "{", PAIR, "[]", *[RING, PAIR] * 4]))
+    done = fit(kgnn, data="x.jsonl")
+    assert done.code == 1
+    assert "error: 2 graphs of x.jsonl cannot be read:" in done.err
+    told = ("  x.jsonl, line 2: not valid JSON", "  x.jsonl, line 4: expected an object")
+    for each in (*told, "(--skip-bad leaves out such graphs)"):
+        assert each in done.err
+    assert not Path("model").exists()
+    done = fit(kgnn, "--skip-bad", data="x.jsonl")
+    assert done.code == 0, done.err
+    for each in (*told, "2 could not be read and are left out:", "10 graphs are labeled"):
+        assert each in done.err
+    # Graphs without a name keep their position in the file.
+    assert package.open_model("model").labeled_graphs_.graph_names.tolist()[:3] == ["0", "2", "4"]
+
+
+def test_of_many_bad_molecules_the_first_are_listed_and_all_are_counted(kgnn, files):
+    bad = [f"b{row},C(,x" for row in range(30)]
+    good = [f"g{row},{'C' * (row + 1)},{'xy'[row % 2]}" for row in range(10)]
+    (files / "mol.csv").write_text("\n".join(["id,smiles,label", *bad, *good]))
+    done = fit(kgnn, data="mol.csv")
+    assert (done.code, done.err.count("is not valid SMILES")) == (1, 20)
+    assert "30 graphs of mol.csv cannot be read" in done.err
+    assert "mol.csv, line 21: 'C(' is not valid SMILES" in done.err
+    assert "… and 10 more" in done.err
+    done = fit(kgnn, "--skip-bad", data="mol.csv")
+    assert done.code == 0, done.err
+    assert "mol.csv (SMILES in CSV, classes from its column label)" in done.err
+    assert "30 could not be read" in done.err
+    assert "… and 10 more" in done.err
+
+
+def test_labels_of_graphs_that_are_left_out_are_no_mistakes(kgnn, files):
+    good = [f"g{row},{'C' * (row + 1)}" for row in range(10)]
+    (files / "mol.csv").write_text("\n".join(["id,smiles", "bad,C(", *good]))
+    labels = ["id,label", "bad,x", *(f"g{row},{'xy'[row % 2]}" for row in range(10))]
+    (files / "labels.csv").write_text("\n".join(labels))
+    done = fit(kgnn, "--labels", "labels.csv", "--skip-bad", data="mol.csv")
+    assert done.code == 0, done.err
+    assert "1 ids are of no graph and were left out: bad" in done.err
+
+
+def test_where_nothing_can_be_read_that_is_an_error_in_any_case(kgnn, files):
+    (files / "x.jsonl").write_text("{\n{\n")
+    (files / "x.csv").write_text("id,smiles,label\na,C\nb,CC\n")
+    for name, told in (("x.jsonl", "line 2: not valid JSON"), ("x.csv", "line 3: expected 3")):
+        for option in ((), ("--skip-bad",)):
+            done = fit(kgnn, *option, data=name)
+            assert done.code == 1
+            assert f"2 graphs of {name} cannot be read" in done.err
+            assert told in done.err
+            assert "--skip-bad" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("id,smiles,toxic\na,CC,1\n", "the column toxic. Take the classes from it with "
+         "--read target_column=toxic, or give a CSV file with the columns id and label (--labels)"),
+        ("id,smiles,toxic,weight\na,CC,1,2\n", "the columns toxic, weight. Take the classes from "
+         "one of them with --read target_column=NAME"),
+        ("id,smiles,label,kind\na,CC,,1\n", "has a label in its column label. Not used yet: the "
+         "column kind"),
+        ("id,smiles,label\na,CC,\n", "fill in its column label, or give a CSV file"),
+        ("id,smiles\na,CC\n", "add a column target, or give a CSV file"),
+    ],
+)  # fmt: skip
+def test_where_no_label_is_found_columns_and_options_are_named(kgnn, files, table, told):
+    (files / "mol.csv").write_text(table)
+    done = fit(kgnn, data="mol.csv")
+    assert done.code == 1
+    assert "none of the 1 graphs of mol.csv has a label" in done.err
+    assert told in done.err
+
+
+def test_where_no_label_is_found_the_place_for_it_is_named(kgnn, files):
+    done = fit(kgnn)
+    assert 'give them in the key "target" of each line, or give a CSV file with the' in done.err
+    (files / "nets").mkdir()
+    nx.write_graphml(nx.path_graph(3), files / "nets" / "a.graphml")
+    assert "a file labels.csv beside the graphs, or one subfolder" in fit(kgnn, data="nets").err
+    (files / "x.jsonl").write_text('{"nodes": 1, "edges": [], "label": "a"}')
+    assert "unknown key 'label'; did you mean 'target'?" in fit(kgnn, data="x.jsonl").err
+
+
+def test_numbers_that_were_measured_are_refused(kgnn, files):
+    rows = [f"{'C' * (row + 1)},{6 + row / 7:.2f}" for row in range(30)]
+    (files / "mol.csv").write_text("\n".join(["smiles,activity", *rows]))
+    done = fit(kgnn, data="mol.csv")
+    assert done.code == 1
+    assert "the labels of 30 graphs are 30 different numbers, such as 6, 6.14 and" in done.err
+    assert "make classes of them, for instance 'low' up to 8.07, which is the median" in done.err
+    assert not Path("model").exists()

@@ -112,13 +112,13 @@ def test_unreadable_files_of_a_folder_are_left_out(kgnn, here, monkeypatch):
 
 def test_several_sources_are_counted_together_and_the_first_reasons_told(kgnn, here):
     for name in "ab":
-        (here / f"{name}.jsonl").write_text(f"{RING}\n" + "{\n" * 4)
+        (here / f"{name}.jsonl").write_text(f"{RING}\n" + "{\n" * 15)
     done = kgnn("predict", "model", "a.jsonl", "b.jsonl", "--skip-bad")
     assert ids(done.out) == ["0", "0"]
-    assert "8 could not be read" in done.err
-    assert done.err.count("not valid JSON") == 5
+    assert "30 could not be read" in done.err
+    assert done.err.count("not valid JSON") == 20
     assert "b.jsonl, line 2" in done.err
-    assert "… and 3 more" in done.err
+    assert "… and 10 more" in done.err
 
 
 def test_where_no_graph_can_be_read_only_the_header_is_written(kgnn, here):

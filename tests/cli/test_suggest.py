@@ -85,7 +85,7 @@ def test_the_table_is_filled_in_and_given_back_beside_the_earlier_labels(kgnn, f
     done = kgnn("suggest", "model", "bare.jsonl", "--labels", "labels.csv", "-n", "6",
                 "-o", "to_label.csv")  # fmt: skip
     both = ("--labels", "labels.csv", "--labels", "to_label.csv")
-    assert f"then: kgnn fit bare.jsonl {' '.join(both)} -o MODEL" in done.err
+    assert f"then: kgnn fit bare.jsonl {' '.join(both)} --method ldp -o MODEL" in done.err
     assert "12 graphs are labeled" in fit_again(kgnn, *both, data="bare.jsonl").err
     filled_in("to_label.csv")
     done = fit_again(kgnn, *both, data="bare.jsonl")
@@ -95,7 +95,7 @@ def test_the_table_is_filled_in_and_given_back_beside_the_earlier_labels(kgnn, f
 
 def test_the_table_is_filled_in_and_given_back_beside_labels_in_the_data(kgnn, files):
     done = kgnn("suggest", "model", "graphs.jsonl", "-n", "6", "-o", "to_label.csv")
-    command = "kgnn fit graphs.jsonl --labels to_label.csv --keep-targets -o MODEL"
+    command = "kgnn fit graphs.jsonl --labels to_label.csv --keep-targets --method ldp -o MODEL"
     assert command in done.err
     filled_in("to_label.csv")
     done = fit_again(kgnn, "--labels", "to_label.csv", "--keep-targets")
@@ -206,7 +206,7 @@ def test_the_next_command_reads_as_this_one_did(kgnn, files):
     columns = ("--id-column", "mol", "--label-column", "cls")
     given = ("--labels", "labels.csv", *columns)
     done = kgnn("suggest", "model", "bare.jsonl", *given, "-n", "4", "-o", "more.csv")
-    command = f"kgnn fit bare.jsonl --labels labels.csv --labels more.csv {' '.join(columns)} -o"
+    command = f"kgnn fit bare.jsonl --labels labels.csv --labels more.csv {' '.join(columns)} "
     assert command in done.err
     again = fit_again(kgnn, "--labels", "more.csv", *given, data="bare.jsonl")
     assert (again.code, "12 graphs are labeled" in again.err) == (0, True), again.err
@@ -219,7 +219,7 @@ def test_the_next_command_takes_targets_from_the_same_column(kgnn, files):
     fast = ("--method", "ldp", "--set", "trees=5")
     assert kgnn("fit", "mol.csv", *read, *fast, "-o", "kind").code == 0
     done = kgnn("suggest", "kind", "mol.csv", *read, "-n", "3", "-o", "more.csv")
-    assert f"kgnn fit mol.csv {' '.join(read)} --labels more.csv --keep-targets -o" in done.err
+    assert f"kgnn fit mol.csv {' '.join(read)} --labels more.csv --keep-targets " in done.err
 
 
 def test_a_table_of_labels_is_not_written_over(kgnn, files):
@@ -228,3 +228,98 @@ def test_a_table_of_labels_is_not_written_over(kgnn, files):
     assert done.code == 2
     assert "labels.csv would be written over" in done.err
     assert Path("labels.csv").read_text() == "id,label\n0,fan\n"
+
+
+@pytest.fixture
+def molecules(files):
+    """Forty molecules, 24 of them with a class in a column of another name; two are bad."""
+    rows = [f"m{row},{'C' * (row + 1)},{'ab'[row % 2] if row < 24 else ''}" for row in range(40)]
+    rows[30:30] = ["bad1,C(,a", "bad2,C(,b"]
+    Path("mol.csv").write_text("\n".join(["name,smiles,kind", *rows, ""]))
+    return ("--read", "target_column=kind", "--skip-bad")
+
+
+FAST = ("--method", "ldp", "--set", "trees=5")
+
+
+def printed_command(told):
+    """Return the words of the command that suggest prints, without its model."""
+    (line,) = [line for line in told.splitlines() if "then: kgnn fit " in line]
+    return line.partition("then: kgnn ")[2].removesuffix(" -o MODEL").split()
+
+
+def fill_in(path, label="a"):
+    with Path(path).open(encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    for row in rows:
+        row[1] = label
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+@pytest.mark.parametrize("validation", ["0", "0.25"])
+@pytest.mark.parametrize("repeats_options", [True, False])
+def test_the_printed_command_loses_no_label(kgnn, molecules, repeats_options, validation):
+    fitted = kgnn("fit", "mol.csv", *molecules, *FAST, "--validation", validation, "-o", "kind")
+    assert "24 graphs are labeled, 16 are not" in fitted.err, fitted.err
+    again = molecules if repeats_options else ()
+    done = kgnn("suggest", "kind", "mol.csv", *again, "-n", "6", "-o", "more.csv")
+    assert done.code == 0, done.err
+    with Path("more.csv").open(encoding="utf-8") as file:
+        suggested = {row["id"] for row in csv.DictReader(file)}
+    # Those that were held out of the fit have a label as well.
+    assert suggested <= {f"m{row}" for row in range(24, 40)}
+    fill_in("more.csv")
+    done = kgnn(*printed_command(done.err), "-o", "next")
+    assert "30 graphs are labeled, 10 are not" in done.err, done.err
+    # And once more, with the labels of a table and of the column.
+    again = (*molecules, "--labels", "more.csv") if repeats_options else ()
+    done = kgnn("suggest", "next", "mol.csv", *again, "-n", "4", "-o", "most.csv")
+    fill_in("most.csv")
+    done = kgnn(*printed_command(done.err), "-o", "last")
+    assert "34 graphs are labeled, 6 are not" in done.err, done.err
+
+
+def test_labels_of_a_table_are_read_again_as_well(kgnn, files):
+    table = ["mol,cls\n", *(f"{row},{GRAPHS[row].target}\n" for row in range(12)), "none,fan\n"]
+    Path("labels.csv").write_text("".join(table))
+    given = ("--labels", "labels.csv", "--id-column", "mol", "--label-column", "cls")
+    assert kgnn("fit", "bare.jsonl", *given, "--ignore-unknown", *FAST, "-o", "own").code == 0
+    done = kgnn("suggest", "own", "bare.jsonl", "-n", "4", "-o", "more.csv")
+    assert f"reading bare.jsonl with {' '.join(given)}, as for the fit" in done.err
+    filled_in("more.csv")
+    done = kgnn(*printed_command(done.err), "-o", "next")
+    assert "15 graphs are labeled" in done.err, done.err
+
+
+def test_a_command_that_would_lose_labels_is_not_printed(kgnn, files):
+    """The model was not fitted by the command line, and its labels are not given here."""
+    done = kgnn("suggest", "model", "bare.jsonl", "-n", "4", "-o", "more.csv")
+    assert done.code == 0, done.err
+    assert "kgnn fit" not in done.err
+    assert "10 of the 10 labels that the model was fitted on were not read here" in done.err
+    assert "give --labels and --read as for the fit" in done.err
+
+
+def test_what_the_fit_was_told_about_other_data_is_of_no_use(kgnn, files, molecules):
+    assert kgnn("fit", "mol.csv", *molecules, *FAST, "-o", "kind").code == 0
+    done = kgnn("suggest", "kind", "bare.jsonl", "-n", "4", "-o", "more.csv")
+    assert done.code == 0, done.err
+    assert "24 of the 24 labels that the model was fitted on were not read here" in done.err
+
+
+def test_a_table_that_the_fit_has_read_is_not_written_over(kgnn, files):
+    lines = [f"{row},{GRAPHS[row].target}\n" for row in range(12)]
+    Path("labels.csv").write_text("".join(["id,label\n", *lines]))
+    fitted = kgnn("fit", "bare.jsonl", "--labels", "labels.csv", *FAST, "-o", "own")
+    assert fitted.code == 0, fitted.err
+    done = kgnn("suggest", "own", "bare.jsonl", "-o", "labels.csv")
+    assert (done.code, "would be written over" in done.err) == (2, True), done.err
+    assert len(Path("labels.csv").read_text().splitlines()) == 13
+
+
+def test_where_the_fit_was_told_nothing_special_nothing_is_said_of_it(kgnn, files):
+    assert kgnn("fit", "graphs.jsonl", *FAST, "-o", "own").code == 0
+    done = kgnn("suggest", "own", "graphs.jsonl", "-n", "4", "-o", "more.csv")
+    assert "as for the fit" not in done.err
+    assert "kgnn fit graphs.jsonl --labels more.csv --keep-targets" in done.err

@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -11,6 +12,7 @@ from kgnn.estimator import classifier as base
 from kgnn.estimator.registry import entries
 from kgnn.estimator.saving import open_model
 from kgnn.estimator.suggestion import most_covering, next_to_label
+from kgnn.graphs.collector import named
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.interop import as_dataset
@@ -336,3 +338,14 @@ def test_nothing_is_suggested_of_nothing():
     assert model.suggest(PARTLY[:12]) == []
     with pytest.raises(NotFittedError):
         LDP().suggest(PARTLY)
+
+
+def test_a_graph_with_the_name_of_a_labeled_one_is_not_suggested():
+    """A molecule that was drawn anew is the same one; a mere number says nothing."""
+    graphs = named(unlabeled(planted_motifs(6, n_nodes=12)))
+    other = named(planted_motifs(6, n_nodes=9, seed=1))
+    assert len(next_to_label(graphs, other[:2], UNSURE, CLASSES, 6)) == 6
+    ids = np.array([f"m{row}" for row in range(6)])
+    graphs, other = (replace(each, graph_names=ids) for each in (graphs, other))
+    found = next_to_label(graphs, other[:2], UNSURE, CLASSES, 6)
+    assert {each.name for each in found} == {"m2", "m3", "m4", "m5"}

@@ -18,7 +18,7 @@ def test_flipped_labels_are_found():
         targets = graphs.targets.copy()
         targets[flipped] = 1 - targets[flipped]
         model = LDP(trees=100, cross_fit=5).fit(graphs, targets)
-        found = [each.row for each in suspicious_labels([model.held_out_.proba], targets)]
+        found = [each.row for each in suspicious_labels(model.held_out_.proba, targets)]
         hits += len(set(found) & set(flipped.tolist()))
         n_found, n_flipped = n_found + len(found), n_flipped + len(flipped)
     assert hits / n_found > 0.7  # precision
@@ -28,50 +28,37 @@ def test_flipped_labels_are_found():
 def test_clean_labels_are_hardly_ever_suspected():
     graphs = planted_motifs(100, n_nodes=16)
     model = LDP(trees=100, cross_fit=5).fit(graphs)
-    assert len(suspicious_labels([model.held_out_.proba], graphs.targets)) <= 3
+    assert len(suspicious_labels(model.held_out_.proba, graphs.targets)) <= 3
 
 
 PROBA = np.array([[0.9, 0.1], [0.8, 0.2], [0.95, 0.05], [0.1, 0.9], [0.2, 0.8]])
 TARGETS = np.array([0, 0, 1, 1, 1])
 
 
-def test_all_views_must_contradict():
-    doubtful = PROBA.copy()
-    doubtful[2] = [0.4, 0.6]
-    assert [each.row for each in suspicious_labels([PROBA], TARGETS)] == [2]
-    assert suspicious_labels([PROBA, doubtful], TARGETS) == []
-
-
-def test_the_least_sure_view_tells_the_confidence():
-    weaker = PROBA.copy()
-    weaker[2] = [0.9, 0.1]
-    (found,) = suspicious_labels([PROBA, weaker], TARGETS)
-    assert found.confidence == 0.9
+def test_the_probability_of_the_likely_class_is_the_confidence():
+    (found,) = suspicious_labels(PROBA, TARGETS)
+    assert (found.row, found.given, found.likely, found.confidence) == (2, 1, 0, 0.95)
 
 
 def test_a_contradiction_must_be_as_sure_as_is_usual_for_the_class():
     hesitant = PROBA.copy()
     hesitant[2] = [0.6, 0.4]  # members of class 0 have 0.85
-    assert suspicious_labels([hesitant], TARGETS) == []
+    assert suspicious_labels(hesitant, TARGETS) == []
 
 
-def test_views_that_prefer_different_classes_do_not_agree_on_a_mistake():
-    one = np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-    other = one.copy()
-    other[0] = [0.0, 0.0, 1.0]
-    targets = np.array([0, 1, 2, 0])
-    assert [each.row for each in suspicious_labels([one], targets)] == [0]
-    assert suspicious_labels([one, other], targets) == []
+def test_a_class_that_is_badly_recognized_needs_an_even_chance_at_least():
+    proba = np.array([[0.4, 0.3, 0.3], [0.45, 0.3, 0.25], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    assert suspicious_labels(proba, np.array([0, 1, 1, 2])) == []
+    proba[1] = [0.52, 0.28, 0.2]
+    assert [each.row for each in suspicious_labels(proba, np.array([0, 1, 1, 2]))] == [1]
 
 
 def test_the_surest_comes_first_and_unlabeled_graphs_never():
     proba = np.array([[0.1, 0.9], [0.05, 0.95], [0.9, 0.1], [0.2, 0.8], [0.1, 0.9]])
     targets = np.array([0, 0, 0, 1, -1])
-    assert [each.row for each in suspicious_labels([proba], targets)] == [1, 0]
+    assert [each.row for each in suspicious_labels(proba, targets)] == [1, 0]
 
 
-def test_views_of_other_lengths_are_refused():
-    with pytest.raises(ParameterError, match=r"5 rows, got \[5, 4\]"):
-        suspicious_labels([PROBA, PROBA[:4]], TARGETS)
-    with pytest.raises(ParameterError, match=r"got \[\]"):
-        suspicious_labels([], TARGETS)
+def test_predictions_of_another_length_are_refused():
+    with pytest.raises(ParameterError, match="4 predictions for 5 labels"):
+        suspicious_labels(PROBA[:4], TARGETS)

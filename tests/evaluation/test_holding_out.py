@@ -1,4 +1,4 @@
-"""Labels are held out where there are enough, and never trained on then."""
+"""All labels are learned from, unless a share is to be held out, which then is not."""
 
 import numpy as np
 import pytest
@@ -15,51 +15,47 @@ def plan_labels(labels, *options, **more):
     return holding_out.plan_labels(pack("x", [1] * n, [], [], targets=labels), *options, **more)
 
 
-def test_a_fifth_of_many_labels_is_held_out_in_proportion():
-    plan = plan_labels(MANY)
+@pytest.mark.parametrize("labels", [MANY, ["a"] * 30 + ["b"] * 29, ["a", "a", "b", "b", None]])
+def test_all_labels_are_learned_from_unless_some_are_to_be_held_out(labels):
+    for plan in (plan_labels(labels), plan_labels(labels, 0)):
+        assert len(plan.validation) == 0
+        assert plan.training.tolist() == list(range(len(labels)))
+        n_labeled = len(labels) - labels.count(None)
+        assert f"all {n_labeled} labels are learned from; each is also predicted" in plan.reason
+
+
+def test_a_share_is_held_out_in_proportion():
+    plan = plan_labels(MANY, 0.2)
     assert [MANY[row] for row in plan.validation].count("a") == 8
     assert len(plan.validation) == 12
-    assert plan.cross_fit == 0
     assert sorted([*plan.training, *plan.validation]) == list(range(90))
     assert "12 of 60 labels are held out" in plan.reason
 
 
 def test_the_seed_decides_which():
-    first, again, other = (plan_labels(MANY, seed=seed).validation for seed in (0, 0, 1))
+    first, again, other = (plan_labels(MANY, 0.2, seed=seed).validation for seed in (0, 0, 1))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize(
-    "labels", [["a"] * 30 + ["b"] * 29, ["a"] * 60 + ["b"] * 4, ["a", "a", "b", "b", None]]
-)
-def test_few_labels_are_all_learned_from_and_cross_fitted(labels):
-    plan = plan_labels(labels)
-    assert plan.cross_fit == 5
-    assert len(plan.validation) == 0
-    assert len(plan.training) == len(labels)
-
-
-def test_zero_asks_for_cross_fitting_and_a_share_for_holding_out():
-    assert plan_labels(MANY, 0).cross_fit == 5
-    assert len(plan_labels(["a", "b"] * 5, 0.3).validation) == 3
-
-
-def test_a_single_graph_of_a_class_leaves_nothing_to_hold_out():
-    plan = plan_labels(["a", "a", "b"])
-    assert plan.cross_fit == 0
-    assert "not calibrated" in plan.reason
+def test_nothing_is_promised_that_will_not_be_done():
+    assert plan_labels(MANY, folds=0).reason == (
+        "all 60 labels are learned from; none is left out to tell how accurate the model is"
+    )
+    # What can be done with a single label of a class is up to the method.
+    assert plan_labels(["a", "a", "b"]).reason == "all 3 labels are learned from"
 
 
 @pytest.mark.parametrize(
     ("labels", "share", "error", "message"),
     [
-        ([None, None], None, GraphDataError, "none of the 2 graphs has a label"),
-        (["a", "a", None], None, GraphDataError, "all 2 labeled graphs are of one class, 'a'"),
+        ([None, None], 0.0, GraphDataError, "none of the 2 graphs has a label"),
+        (["a", "a", None], 0.0, GraphDataError, "all 2 labeled graphs are of one class, 'a'"),
+        ([0.1 * row for row in range(30)], 0.0, GraphDataError, "30 different numbers"),
         (MANY, 0.7, ParameterError, "from 0 to 0.5, got 0.7"),
         (["a"] * 9 + ["b"], 0.2, ParameterError, "Class b has a single labeled graph"),
         (["a", "b"] * 3, 0.1, ParameterError, "10% of 6 labels cannot be held out"),
-        (["a", "b", "c"] * 3, 0.2, ParameterError, "use --validation 0"),
+        (["a", "b", "c"] * 3, 0.2, ParameterError, "leave out --validation, which learns"),
     ],
 )
 def test_what_cannot_be_done_is_said(labels, share, error, message):

@@ -217,3 +217,28 @@ def test_a_folder_of_which_nothing_can_be_read_gives_no_run(tmp_path):
     skipped = Skipped()
     assert list(stream(tmp_path, on_error=skipped)) == []
     assert skipped.n == 1
+
+
+def test_a_source_that_is_loaded_whole_leaves_out_the_same_graphs(tmp_path):
+    path = tmp_path / "x.jsonl"
+    good, bad = '{"nodes": 1, "edges": []}', '{"nodes": 1, "edges": [[0, 9]]}'
+    path.write_text("\n".join([bad, good, "{", good, good]))
+    skipped = Skipped()
+    found = load(path, on_error=skipped)
+    assert found.graph_names.tolist() == ["1", "3", "4"]
+    assert [reason.partition(":")[0][-6:] for reason in skipped.reasons] == ["line 1", "line 3"]
+    path.write_text("\n".join([good, good, bad]))
+    assert load(path, on_error=skipped).graph_names is None  # positions are right as they are
+
+
+def test_molecules_and_files_that_cannot_be_read_are_left_out(tmp_path):
+    (tmp_path / "x.csv").write_text("id,smiles\na,CCO\nb,C(\nc,CC\n")
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "a.graphml").write_text("<graphml>")
+    nx.write_graphml(nx.path_graph(3), tmp_path / "nets" / "b.graphml")
+    for source, names in (("x.csv", ["a", "c"]), ("nets", ["b"])):
+        skipped = Skipped()
+        assert load(tmp_path / source, on_error=skipped).graph_names.tolist() == names
+        assert skipped.n == 1
+    with pytest.raises(GraphDataError, match="line 3: 'C\\(' is not valid SMILES"):
+        load(tmp_path / "x.csv")

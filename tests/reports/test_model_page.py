@@ -71,7 +71,7 @@ def test_everything_is_told(facts):
         "Labeled <script>",  # as text
         "Stands for many",
         "epochs=5",
-        "Only the 3 held-out labels were examined",
+        "Only 3 of 10 labels were examined",
         "30 are suspicious",
         "66.7 ± 27.2 % of 3 graphs right",
     ):
@@ -100,7 +100,7 @@ def test_a_model_without_rounds_or_held_out_labels_has_a_page(facts):
     )
     text = _Tags(model_page(bare)).text
     assert "Rounds" not in text
-    assert "No label was held out" in text
+    assert "No label could be compared with a prediction that was made without it" in text
     assert "The model is certain about all unlabeled graphs" in text
 
 

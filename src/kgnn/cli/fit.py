@@ -22,17 +22,21 @@ from kgnn.cli.own_graphs import (
     LabelsFile,
     LabelsOption,
     PresetOption,
+    Reading,
     ReadOption,
     SettingsOption,
+    SkipBad,
     ThreadsOption,
     chosen_parameters,
-    load_with_labels,
     reading_options,
     require_labels_file,
     require_writable,
+    tell_skipped,
+    where_classes_are,
+    why_no_label,
 )
 from kgnn.cli.show import print_json, progress_bars, say
-from kgnn.errors import KgnnError, KgnnWarning
+from kgnn.errors import GraphDataError, KgnnError, KgnnWarning
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _NAMED = 5  # ids in a message
+_FOLDS = 5  # each of which is left out of fitting in turn
 
 
 def fit(
@@ -54,9 +59,12 @@ def fit(
     settings: SettingsOption = None,
     preset: PresetOption = None,
     validation: Annotated[
-        float | None,
-        typer.Option(help="Share of labels to hold out; 0: cross-fit. Else as suits the data."),
-    ] = None,
+        float,
+        typer.Option(
+            help="Share of labels to hold out; 0: learn from all, and judge the model by leaving "
+            "out parts of them in turn."
+        ),
+    ] = 0.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     report: Annotated[
         Path | None, typer.Option(help="Also write a page of HTML about the model.")
@@ -65,6 +73,7 @@ def fit(
     label_column: LabelColumn = None,
     ignore_unknown: IgnoreUnknown = False,
     keep_targets: KeepTargets = False,
+    skip_bad: SkipBad = False,
     read: ReadOption = None,
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
@@ -74,12 +83,13 @@ def fit(
     from kgnn.estimator.registry import method_class, name_of
 
     cls = method_class(method)
-    chosen = {"random_state": seed, **chosen_parameters(cls, preset, settings)}
-    unfitted = cls(**chosen)
-    check(unfitted)
+    chosen = chosen_parameters(cls, preset, settings)
+    model = cls(**{"random_state": seed, "cross_fit": _FOLDS, **chosen})
+    check(model)
     table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
     require_labels_file(table)
-    options = reading_options(data, read)
+    reading_options(data, read)
+    reading = Reading(data, read or [], table, skip_bad)
     with progress_bars(news=not as_json) as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
         from kgnn.estimator.saving import file_of
@@ -91,9 +101,8 @@ def fit(
             require_writable(report, file_of(output), *needed)
         with limit_threads(threads):
             try:
-                graphs, use = _read(data, table, options, validation, unfitted, chosen)
+                graphs, use = _read(reading, validation, model)
                 bars.update(waiting, description=f"fitting {method}")
-                model = cls(**{"cross_fit": use.cross_fit, **chosen})
                 start = time.perf_counter()
                 held_out = graphs[use.validation] if len(use.validation) else None
                 model.fit(graphs[use.training], validation=held_out)
@@ -101,6 +110,7 @@ def fit(
                 say("Stopped before there was anything to keep; nothing was written.")
                 raise typer.Exit(_INTERRUPTED) from None
             seconds = time.perf_counter() - start
+            model.fitted_on_["read"] = reading.record()  # for suggest, which reads all again
             file = model.save(output)
             if report is not None:
                 bars.update(waiting, description="writing the report")
@@ -121,50 +131,56 @@ def fit(
         raise typer.Exit(_INTERRUPTED)
 
 
-def _read(
-    data: str,
-    table: LabelsFile,
-    options: dict[str, str],
-    share: float | None,
-    unfitted: GraphClassifier,
-    chosen: dict[str, Any],
-) -> tuple[GraphDataset, LabelUse]:
+def _read(reading: Reading, share: float, model: GraphClassifier) -> tuple[GraphDataset, LabelUse]:
     """Read graphs and labels, decide how to use them, and print that."""
     from kgnn.evaluation.holding_out import plan_labels
 
-    found = load_with_labels(data, table, options)
-    if share is None and "cross_fit" in chosen:
-        share = 0.0
-    use = plan_labels(found.graphs, share, chosen["random_state"])
-    _tell_data(data, found, use)
-    could_use_attributes = unfitted.get_params().get("use_attributes") is False
+    found = reading.load()
+    if (found.graphs.targets < 0).all():
+        raise GraphDataError(why_no_label(reading, len(found.graphs)))
+    use = plan_labels(found.graphs, share, model.random_state, model.cross_fit)
+    _tell_data(reading, found, use)
+    could_use_attributes = model.get_params().get("use_attributes") is False
     if could_use_attributes and found.graphs.node_attributes is not None:
         say("the attributes of nodes are not used (--set use_attributes=True would use them)")
     return found.graphs, use
 
 
-def _tell_data(data: str, found: LabeledGraphs, use: LabelUse) -> None:
-    from kgnn.evaluation.holding_out import check_labels
+def _tell_data(reading: Reading, found: LabeledGraphs, use: LabelUse) -> None:
     from kgnn.graphs.description import describe
     from kgnn.graphs.loading import find_format
 
-    lines = [f"{data} ({find_format(data).name})", *describe(found.graphs), use.reason]
+    source = f"{find_format(reading.data).name}{where_classes_are(reading)}"
+    tell_skipped(found.skipped)
+    say(f"{reading.data} ({source})", *describe(found.graphs), use.reason)
     if left_out := found.unknown_ids:
-        named = ", ".join(left_out[:_NAMED]) + (", …" if len(left_out) > _NAMED else "")
-        lines.append(f"{len(left_out)} ids are of no graph and were left out: {named}")
-    say(*lines)
-    if alone := [name for name, n in check_labels(found.graphs).items() if n == 1]:
-        named = ", ".join(alone[:_NAMED]) + (", …" if len(alone) > _NAMED else "")
+        say(f"{len(left_out)} ids are of no graph and were left out: {_first(left_out)}")
+    table = reading.table
+    if found.only_in_data and table.paths and not table.keeps_targets:
+        say(
+            f"{found.only_in_data} graphs have a class in the data but not in --labels; they "
+            "count as unlabeled (--keep-targets would use them)"
+        )
+    _warn_of_single_labels(found.graphs)
+
+
+def _warn_of_single_labels(graphs: GraphDataset) -> None:
+    """Say what follows for a class with one labeled graph."""
+    from kgnn.evaluation.holding_out import check_labels
+
+    alone = [name for name, n in check_labels(graphs).items() if n == 1]
+    if alone:
+        are = "Class {} has" if len(alone) == 1 else "Classes {} have"
         warnings.warn(
-            f"Classes with a single labeled graph, from which little can be learned: {named}.",
+            f"{are.format(_first(alone))} a single labeled graph: little can be learned from it, "
+            "and nothing tells how well the class is recognized. Label at least one more.",
             KgnnWarning,
             stacklevel=2,
         )
-    if found.unused_targets:
-        say(
-            f"{found.unused_targets} graphs have a class in the data but not in --labels; they "
-            "count as unlabeled (--keep-targets would use them)"
-        )
+
+
+def _first(names: list[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def _tell_result(
@@ -173,9 +189,10 @@ def _tell_result(
     from kgnn.evaluation.model_facts import basis_in_words
 
     if quality is None:
-        say(f"How good it is, is not known: {basis_in_words(model)}.")
+        say(f"How accurate the model is on new graphs is not known: {basis_in_words(model)}.")
     else:
-        say(f"{quality.in_words()}.", f"Based on {basis_in_words(model)}.")
+        say(f"{quality.in_words()}.")
+        say(f"This is what to expect on new graphs, estimated on {basis_in_words(model)}.")
     if report is not None:
         say(f"The report is in {report}.")
     say(

@@ -71,14 +71,15 @@ def _show(record: dict[str, Any]) -> None:
 def _lines(record: dict[str, Any]) -> list[tuple[str, str]]:
     fitted = record["fitted_on"]
     changed = ", ".join(f"{key}={value!r}" for key, value in record["parameters"].items())
-    numbers = (fitted["labeled"], fitted["unlabeled"], fitted["validation"])
+    numbers = [f"{fitted[kind]:,} {kind}" for kind in ("labeled", "unlabeled")]
+    numbers += [f"{fitted['validation']:,} held out"] if fitted["validation"] else []
     return [
         ("method", record["method"]),
         ("parameters", changed or "all are the defaults"),
         ("data", str(fitted["name"])),
-        ("graphs", "{:,} labeled, {:,} unlabeled, {:,} held out".format(*numbers)),
+        ("graphs", ", ".join(numbers)),
         ("classes", ", ".join(map(str, fitted["classes"]))),
-        ("held out", record["worth"]),
+        ("accuracy", record["worth"]),
         *([("stopped", "by hand; what was learned until then")] * record["interrupted"]),
         ("saved", f"{record['saved']}, {record['bytes'] / 1e6:.2f} MB"),
         ("versions", ", ".join(f"{name} {text}" for name, text in record["versions"].items())),

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kgnn.errors import KgnnError, ParameterError, UnknownNameError
+from kgnn.cli.show import say
+from kgnn.errors import (
+    ArchiveError,
+    GraphDataError,
+    KgnnError,
+    ParameterError,
+    Skipped,
+    UnknownNameError,
+    excerpt,
+)
 
 if TYPE_CHECKING:
     from kgnn.graphs.graph import Graph, GraphDataset
@@ -44,6 +54,7 @@ PresetOption = Annotated[
 DataArgument = Annotated[
     str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")
 ]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out graphs that cannot be read.")]
 ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads to compute with.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 MetricOption = Annotated[
@@ -75,7 +86,7 @@ def chosen_parameters(cls: type, preset: str | None, settings: list[str] | None)
     return own | parameters.parse(cls, settings or [])
 
 
-def reading_options(source: str, settings: list[str] | None) -> dict[str, str]:
+def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
     """Read ``--read key=value``: options of the reader of a source."""
     if not settings:
         return {}
@@ -83,7 +94,7 @@ def reading_options(source: str, settings: list[str] | None) -> dict[str, str]:
 
     known = [option for each in FORMATS for option in each.options]
     found = find_format(source)
-    options: dict[str, str] = {}
+    options: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
@@ -118,11 +129,18 @@ class LabeledGraphs(NamedTuple):
 
     graphs: GraphDataset
     unknown_ids: list[str]  # ids of --labels that are of no graph
-    unused_targets: int  # graphs that have a class in the data, but none in --labels
+    only_in_data: int  # graphs that have a class in the data, but none in --labels
+    skipped: Skipped  # graphs that could not be read and were left out
 
 
-def load_with_labels(source: str, table: LabelsFile, options: dict[str, str]) -> LabeledGraphs:
-    """Load graphs and their labels: those of ``--labels``, or else the targets in the data."""
+def load_with_labels(
+    source: str, table: LabelsFile, options: dict[str, Any], skips_bad: bool | None = None
+) -> LabeledGraphs:
+    """Load graphs and their labels: those of ``--labels``, or else the targets in the data.
+
+    Graphs that cannot be read are left out if ``skips_bad``, else they are an error that lists
+    them; None is for commands without the option ``--skip-bad``.
+    """
     from kgnn.graphs.collector import named
     from kgnn.graphs.loading import load
     from kgnn.graphs.readers.labels_csv import label_graphs, merge_labels, read_labels
@@ -130,14 +148,141 @@ def load_with_labels(source: str, table: LabelsFile, options: dict[str, str]) ->
     # The smaller files, and those with more mistakes, first.
     columns = {"id_column": table.id_column, "label_column": table.label_column}
     given = merge_labels(read_labels(path, **columns) for path in table.paths or ())
-    graphs = named(load(source, **options))
+    skipped = Skipped()
+    try:
+        graphs = named(load(source, on_error=skipped, **options))
+    except ArchiveError:
+        raise
+    except GraphDataError as error:
+        if not skipped.n:
+            raise
+        # That nothing is left follows from what is wrong with each graph.
+        raise _unreadable(source, skipped, has_option=False) from error
+    if skipped.n and not (skips_bad and len(graphs)):
+        raise _unreadable(source, skipped, has_option=skips_bad is False and len(graphs) > 0)
     if not table.paths:
-        return LabeledGraphs(graphs, [], 0)
-    labeled, unknown_ids = label_graphs(
-        graphs, given, ignore_unknown=table.ignores_unknown, keep_targets=table.keeps_targets
+        return LabeledGraphs(graphs, [], int((graphs.targets >= 0).sum()), skipped)
+    # Labels may be of graphs that were left out.
+    ignore_unknown = table.ignores_unknown or skipped.n > 0
+    labeled, unknown_ids = label_graphs(graphs, given, ignore_unknown=ignore_unknown)
+    only_in_data = int(((graphs.targets >= 0) & (labeled.targets < 0)).sum())
+    if table.keeps_targets:
+        labeled, _ = label_graphs(graphs, given, ignore_unknown=True, keep_targets=True)
+    return LabeledGraphs(labeled, unknown_ids, only_in_data, skipped)
+
+
+def _unreadable(source: str, skipped: Skipped, has_option: bool) -> GraphDataError:
+    """Return the error that lists the graphs that cannot be read."""
+    hint = "(--skip-bad leaves out such graphs)" if has_option else ""
+    if skipped.n == 1:
+        return GraphDataError(f"{skipped.reasons[0]} {hint}".strip())
+    lines = [f"{skipped.n:,} graphs of {source} cannot be read:", *listed_reasons(skipped), hint]
+    return GraphDataError("\n".join(filter(None, lines)))
+
+
+def listed_reasons(skipped: Skipped) -> list[str]:
+    """Return a line for each graph that could not be read, or for the first ones of many."""
+    more = skipped.n - len(skipped.reasons)
+    rest = [f"  … and {more:,} more"] if more else []
+    return [*(f"  {reason}" for reason in skipped.reasons), *rest]
+
+
+def tell_skipped(skipped: Skipped) -> None:
+    """Say which graphs could not be read and are left out, if any."""
+    if skipped.n:
+        are = "is" if skipped.n == 1 else "are"
+        say(f"{skipped.n:,} could not be read and {are} left out:", *listed_reasons(skipped))
+
+
+class Reading(NamedTuple):
+    """A source of graphs and labels, and how both are read."""
+
+    data: str
+    settings: list[str]  # of --read, such as target_column=active
+    table: LabelsFile
+    skips_bad: bool
+
+    def load(self) -> LabeledGraphs:
+        """Read graphs and labels."""
+        options = reading_options(self.data, self.settings)
+        return load_with_labels(self.data, self.table, options, self.skips_bad)
+
+    def record(self) -> dict[str, Any]:
+        """Return plain values, for a model to remember how its labels were read."""
+        return {
+            "data": self.data,
+            "read": self.settings,
+            "labels": list(map(str, self.table.paths or [])),
+            "id_column": self.table.id_column,
+            "label_column": self.table.label_column,
+            "skip_bad": self.skips_bad,
+        }
+
+    def completed(self, recorded: dict[str, Any] | None) -> Reading:
+        """Add what ``kgnn fit`` was told about the same data, as a `record`, and this was not."""
+        if not recorded or Path(recorded["data"]).resolve() != Path(self.data).resolve():
+            return self
+        table = self.table
+        if not table.paths:
+            paths = [Path(path) for path in recorded["labels"]] or None
+            columns = {key: recorded[key] for key in ("id_column", "label_column")}
+            table = table._replace(paths=paths, **columns)
+        keys = {setting.partition("=")[0] for setting in self.settings}
+        more = [each for each in recorded["read"] if each.partition("=")[0] not in keys]
+        skips_bad = self.skips_bad or bool(recorded["skip_bad"])
+        return Reading(self.data, [*self.settings, *more], table, skips_bad)
+
+    def words(self, *more: Path) -> list[str]:
+        """Return data and options as on a command line, with more tables of labels."""
+        words = [self.data, *_repeated("--read", self.settings)]
+        words += _repeated("--labels", map(str, [*(self.table.paths or []), *more]))
+        if self.table.id_column:
+            words += ["--id-column", self.table.id_column]
+        if self.table.label_column:
+            words += ["--label-column", self.table.label_column]
+        return [*words, "--skip-bad"] if self.skips_bad else words
+
+
+def _repeated(option: str, values: Iterable[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]
+
+
+def where_classes_are(reading: Reading) -> str:
+    """Say which column of a table the classes come from; empty where nothing was chosen."""
+    used, _ = _class_columns(reading)
+    return f", classes from its column {used}" if used and not reading.table.paths else ""
+
+
+def why_no_label(reading: Reading, n_graphs: int) -> str:
+    """Say what there is instead of labels, and the option that takes it."""
+    from kgnn.graphs.loading import find_format
+
+    told = f"none of the {n_graphs:,} graphs of {reading.data} has a label"
+    if reading.table.paths:
+        tables = " and ".join(map(str, reading.table.paths))
+        return f"{told} in {tables}: fill in its column of labels, or name another one"
+    table = "or give a CSV file with the columns id and label (--labels)"
+    found, (used, unused) = find_format(reading.data), _class_columns(reading)
+    if found.class_columns is None:
+        where = f"give them in {found.classes}, " if found.classes else ""
+        return f"{told}: {where}{table}"
+    if not unused:
+        return f"{told}: {f'fill in its column {used}' if used else 'add a column target'}, {table}"
+    named, it = (unused[0], "it") if len(unused) == 1 else ("NAME", "one of them")
+    columns = f"column{'s' * (len(unused) > 1)} {excerpt(', '.join(unused), 300)}"
+    return (
+        f"{told}{f' in its column {used}' if used else ''}. Not used yet: the {columns}. Take the "
+        f"classes from {it} with --read target_column={named}, {table}"
     )
-    unused = (graphs.targets >= 0) & (labeled.targets < 0)
-    return LabeledGraphs(labeled, unknown_ids, int(unused.sum()))
+
+
+def _class_columns(reading: Reading) -> tuple[str | None, list[str]]:
+    """Return the column of a table with the classes, and those without a use."""
+    from kgnn.graphs.loading import find_format
+
+    find = find_format(reading.data).class_columns
+    options = reading_options(reading.data, reading.settings)
+    return (None, []) if find is None else find(Path(reading.data).expanduser(), **options)
 
 
 def require_writable(path: Path, *inputs: str | Path | None) -> None:

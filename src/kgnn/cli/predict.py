@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kgnn.cli.own_graphs import ReadOption, ThreadsOption, reading_options, require_writable
+from kgnn.cli.own_graphs import (
+    ReadOption,
+    SkipBad,
+    ThreadsOption,
+    reading_options,
+    require_writable,
+    tell_skipped,
+)
 from kgnn.cli.show import csv_line, json_line, progress_bars, say, writing
 from kgnn.errors import GraphDataError, ParameterError, Skipped
 
@@ -36,9 +43,7 @@ def predict(
     as_json: Annotated[
         bool, typer.Option("--json", help="Write JSON Lines rather than CSV.")
     ] = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave out graphs that cannot be read.")
-    ] = False,
+    skip_bad: SkipBad = False,
     engine: Annotated[str, typer.Option(help="here, or ray: one task per file.")] = "here",
     workers: Annotated[int | None, typer.Option(min=1, help="Files at a time, with ray.")] = None,
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster; else a local one.")] = None,
@@ -150,7 +155,7 @@ def answer_lines(asked: Asked, job: Job) -> Iterator[Part]:
 
 
 def _raise_with_hint(error: GraphDataError) -> None:
-    raise GraphDataError(f"{error}. (--skip-bad leaves out such graphs.)") from error
+    raise GraphDataError(f"{error} (--skip-bad leaves out such graphs)") from error
 
 
 def whole_answer(asked: Asked, job: Job) -> Part:
@@ -227,8 +232,4 @@ def _say(summary: Summary, output: str) -> None:
     if output != "-":
         told.append(f"Written to {output}.")
     say(" ".join(told))
-    if (skipped := summary.skipped).n:
-        say(f"{skipped.n:,} could not be read and {'is' if skipped.n == 1 else 'are'} left out:")
-        say(*(f"  {reason}" for reason in skipped.reasons))
-        if more := skipped.n - len(skipped.reasons):
-            say(f"  … and {more:,} more")
+    tell_skipped(summary.skipped)

@@ -14,14 +14,17 @@ from kgnn.cli.own_graphs import (
     IdColumn,
     JsonOption,
     LabelColumn,
+    LabeledGraphs,
     LabelsFile,
     LabelsOption,
+    Reading,
     ReadOption,
     SettingsOption,
-    load_with_labels,
+    SkipBad,
     reading_options,
     require_labels_file,
     require_writable,
+    tell_skipped,
 )
 from kgnn.cli.show import csv_line, err, out, print_json, progress_bars, say, table
 from kgnn.errors import ParameterError
@@ -29,12 +32,13 @@ from kgnn.errors import ParameterError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from kgnn.estimator.classifier import GraphClassifier
     from kgnn.estimator.suggestion import Suggestion
     from kgnn.evaluation.labeling import Labeling
 
 # What the table to fill in says beside the graph, for the one who does it.
 _WHY = ("predicted", "confidence", "disagreement", "distance", "alike", "why")
-_OF_MODELS = ("number", "labels", "id_column", "label_column")
+_OF_MODELS = ("number", "labels", "id_column", "label_column", "skip_bad")
 _OF_SIMULATIONS = ("method", "settings", "start", "step", "rounds", "splits", "seed")
 _USAGE = "Write: kgnn suggest MODEL DATA, or: kgnn suggest --simulate DATASET"
 
@@ -58,6 +62,7 @@ def suggest(
     labels: LabelsOption = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
+    skip_bad: SkipBad = False,
     read: ReadOption = None,
     simulate: Annotated[
         str | None,
@@ -84,11 +89,10 @@ def suggest(
         raise ParameterError(f"A model and graphs to choose from are needed. {_USAGE}")
     else:
         _require_output(output, [model, data, *(labels or [])], ".csv", ".json")
-        options = reading_options(data, read)
+        reading_options(data, read)
         require_labels_file(LabelsFile(labels, id_column, label_column))
-        given = LabelsFile(labels, id_column, label_column, True, keeps_targets=True)
-        again = [word for each in read or [] for word in ("--read", each)]
-        _suggest(model, data, given, options, again, number, output, as_json)
+        table = LabelsFile(labels, id_column, label_column, True, keeps_targets=True)
+        _suggest(model, Reading(data, read or [], table, skip_bad), number, output, as_json)
 
 
 def _require_useful(context: typer.Context, useless: Sequence[str]) -> None:
@@ -109,11 +113,8 @@ def _require_output(path: Path | None, inputs: Sequence[str | Path], *allowed: s
 
 
 def _suggest(
-    model: str,
-    data: str,
-    given: LabelsFile,
-    options: dict[str, str],
-    reading: list[str],
+    path: str,
+    given: Reading,
     number: int,
     output: Path | None,
     as_json: bool,
@@ -121,11 +122,18 @@ def _suggest(
     with progress_bars():
         from kgnn.estimator.saving import open_model
 
-        graphs = load_with_labels(data, given, options).graphs
-        found = open_model(model).suggest(graphs, number)
+        model = open_model(path)
+        reading = given.completed(model.fitted_on_.get("read"))
+        if reading != given:
+            say(f"reading {reading.data} with {shlex.join(reading.words()[1:])}, as for the fit")
+        read = reading.load()
+        tell_skipped(read.skipped)
+        graphs, table = read.graphs, reading.table
+        found = model.suggest(graphs, number)
     listed = [suggestion._asdict() for suggestion in found]
     if output is not None:
-        columns = [given.id_column or "id", given.label_column or "label"]
+        require_writable(output, *(table.paths or []))
+        columns = [table.id_column or "id", table.label_column or "label"]
         why = [column for column in _WHY if column not in columns]
         rows = [
             {columns[0]: each.name, columns[1]: "", **{key: getattr(each, key) for key in why}}
@@ -134,7 +142,7 @@ def _suggest(
         everything = {"dataset": graphs.name, "suggestions": listed}
         _write(output, dict.fromkeys([*columns, *why]), rows, everything)
         if rows and output.suffix.lower() == ".csv":
-            _tell_next([data, *reading], given, output)
+            _tell_next(model, reading, read, output)
     if as_json:
         print_json({"dataset": graphs.name, "suggestions": listed})
     elif not found:
@@ -143,14 +151,26 @@ def _suggest(
         out().print(_as_table(graphs.name, found))
 
 
-def _tell_next(source: list[str], given: LabelsFile, output: Path) -> None:
-    """Say how to fit with the new labels; what was read in a special way must be so again."""
-    words = [word for path in [*(given.paths or []), output] for word in ("--labels", str(path))]
-    columns = {"--id-column": given.id_column, "--label-column": given.label_column}
-    words += [word for option, name in columns.items() if name for word in (option, name)]
-    words += [] if given.paths else ["--keep-targets"]
-    command = shlex.join(["kgnn", "fit", *source, *words])
-    say(f"Fill in its column of labels, then: {command} -o MODEL")
+def _tell_next(model: GraphClassifier, reading: Reading, read: LabeledGraphs, output: Path) -> None:
+    """Say how to fit with the new labels and with all that there were before."""
+    from kgnn.estimator.registry import name_of
+    from kgnn.estimator.suggestion import n_without_label
+
+    labeled = read.graphs[read.graphs.targets >= 0]
+    if lost := n_without_label(model.labeled_graphs_, labeled):
+        say(
+            f"Fill in its column of labels. {lost:,} of the {len(model.labeled_graphs_):,} labels "
+            "that the model was fitted on were not read here, so the next fit would lose them: "
+            f"give --labels and --read as for the fit, or, if {reading.data} does not hold these "
+            "graphs, put all graphs into one file."
+        )
+        return
+    words = ["kgnn", "fit", *reading.words(output)]
+    words += ["--keep-targets"] if read.only_in_data else []
+    words += ["--ignore-unknown"] if read.unknown_ids else []
+    method = name_of(type(model))
+    words += [] if method == "kgnn" else ["--method", method]
+    say(f"Fill in its column of labels, then: {shlex.join(words)} -o MODEL")
 
 
 def _as_table(dataset: str, found: list[Suggestion]) -> Table:
@@ -163,7 +183,7 @@ def _as_table(dataset: str, found: list[Suggestion]) -> Table:
 
 def _simulate(
     dataset: str,
-    options: dict[str, str],
+    options: dict[str, Any],
     method: str,
     settings: list[str],
     amounts: dict[str, int],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from numbers import Number
@@ -13,6 +14,9 @@ from kgnn.errors import GraphDataError, KgnnWarning, ParameterError, excerpt
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.graphs.labels import by_position, class_name, known_or_none
 
+# Different numbers that are few enough to be classes in any case, and too many if some have a
+# fraction; gaps this many times as wide as between consecutive numbers are those of measurements.
+_FEW, _MANY, _WIDE = 5, 20, 5
 _MISSING = ("nan", "na", "n/a", "<na>", "nat", "null", "none")
 
 
@@ -39,6 +43,8 @@ def encode_labels(
     """
     codes, labels = _own(graphs, classes, names) if y is None else _given(graphs, y)
     used = [labels[code] for code in np.unique(codes[codes >= 0]).tolist()]
+    if classes is None:
+        require_classes(used, int((codes >= 0).sum()))
     found = list(np.unique(np.array(used)).tolist() if classes is None else classes)
     found += [label for label in used if label not in found]
     position = {label: code for code, label in enumerate(found)}
@@ -85,6 +91,47 @@ def _given(graphs: GraphDataset, y: Any) -> tuple[Ints, list[Any]]:
             )
         labels.setdefault(label, len(labels))
     return np.array([-1 if v is None else labels[v] for v in values], dtype=np.int64), list(labels)
+
+
+def require_classes(labels: Sequence[Any], n_labeled: int) -> None:
+    """Refuse labels that are measured numbers rather than classes.
+
+    ``labels`` are the different labels of ``n_labeled`` graphs. They are measurements if there are
+    more than 20 numbers of which some are not whole, or six for ten graphs. Whole numbers are
+    classes, unless there are more than 20 of them, for fewer than twice as many graphs, with wide
+    gaps: a hundred classes of one graph each are numbered without gaps.
+
+    Examples
+    --------
+    >>> require_classes(["0", "1", "2"], 3)
+    >>> require_classes([1.52, 0.3, 2.25, 1.7, 0.9, 2.1], 8)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+      ...
+    kgnn.errors.GraphDataError: the labels of 8 graphs are 6 different numbers, such as 0.3, ...
+    """
+    values = _numbers(labels)
+    n, is_many, is_scattered = len(labels), len(labels) > _MANY, 2 * len(labels) > n_labeled
+    if values is None or n <= _FEW or not (is_many or is_scattered):
+        return
+    if all(value.is_integer() for value in values):
+        has_gaps = values[-1] - values[0] >= _WIDE * n
+        if not (is_many and is_scattered and has_gaps):
+            return
+    first, second, third = (f"{value:g}" for value in values[:3])
+    raise GraphDataError(
+        f"the labels of {n_labeled:,} graphs are {n:,} different numbers, such as {first}, "
+        f"{second} and {third}, but methods learn classes; make classes of them, for instance "
+        f"'low' up to {np.median(values):g}, which is the median, and 'high' above"
+    )
+
+
+def _numbers(labels: Sequence[Any]) -> list[float] | None:
+    """Return labels as sorted numbers, or None if one of them is none."""
+    try:
+        values = sorted(float(label) for label in labels)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return values if all(map(math.isfinite, values)) else None
 
 
 def kind(label: Any) -> str:

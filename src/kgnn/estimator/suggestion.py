@@ -59,8 +59,9 @@ def next_to_label(
 ) -> list[Suggestion]:
     """Return at most ``n`` graphs to label next, the most useful first.
 
-    Graphs with a target count as labeled, like ``labeled``, which the model was fitted on. Of
-    graphs that look exactly alike one is suggested, and none if one of them is labeled.
+    Graphs with a target count as labeled, like ``labeled``, which the model was fitted on, and so
+    do graphs with the name of one, unless it is a mere number. Of graphs that look exactly alike
+    one is suggested, and none if one of them is labeled.
 
     Examples
     --------
@@ -104,9 +105,11 @@ class Candidates:
 
     @classmethod
     def of(cls, graphs: GraphDataset, known: Sequence[GraphDataset]) -> Candidates:
-        """Leave out labeled graphs, and graphs that look like one."""
+        """Leave out labeled graphs, and graphs that look like one or have its name."""
         own, theirs = looks(graphs), np.concatenate([looks(each) for each in known])
-        free = np.flatnonzero((graphs.targets < 0) & ~np.isin(own, theirs))
+        names = set[str]().union(*map(_telling_names, known))
+        has_known_name = np.array([graph.name in names for graph in graphs], dtype=np.bool_)
+        free = np.flatnonzero((graphs.targets < 0) & ~np.isin(own, theirs) & ~has_known_name)
         found, first, counts = np.unique(own[free], return_index=True, return_counts=True)
         bits = mix(found + theirs.sum(dtype=np.uint64)) >> np.uint64(11)
         return cls(free[first], counts - 1, (bits.astype(np.float64) + 0.5) / 2.0**53)
@@ -144,6 +147,17 @@ class Opinion:
         disputed = 0.0 if self.disagreement is None else self.disagreement
         total = np.asarray(self.entropy + disputed)
         return np.asarray(rankdata(total) / max(len(total), 1))
+
+
+def _telling_names(graphs: GraphDataset) -> set[str]:
+    """Return the names of graphs without mere numbers, which other graphs may have as well."""
+    names = [] if graphs.graph_names is None else graphs.graph_names.tolist()
+    return {name for name in names if not name.isdecimal()}
+
+
+def n_without_label(labeled: GraphDataset, given: GraphDataset) -> int:
+    """Count the labeled graphs of a model that none of the given labeled graphs looks like."""
+    return int((~np.isin(looks(labeled), looks(given))).sum())
 
 
 def most_covering(similarity: Floats, covered: Floats, uncertainty: Floats, n: int) -> Ints:

@@ -1,4 +1,4 @@
-"""How the labels of one's own graphs are used: some to learn from, some to calibrate on."""
+"""How the labels of one's own graphs are used: to learn from, and to tell how good a model is."""
 
 from __future__ import annotations
 
@@ -9,50 +9,47 @@ import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from kgnn.errors import GraphDataError, ParameterError
+from kgnn.estimator.labels import require_classes
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.seeds import derive
-
-USUAL_SHARE = 0.2
-FOLDS = 5
-# With fewer, every label is needed to learn from, and fitting again is cheap.
-_ENOUGH, _ENOUGH_OF_A_CLASS = 60, 5
 
 
 @dataclass(frozen=True)
 class LabelUse:
-    """Which graphs are trained on, which are held out, and how often fitting is repeated."""
+    """Which graphs are trained on, and which are held out or left out in turn."""
 
     # Rows; graphs without a label are trained on.
     training: Ints
     validation: Ints
-    cross_fit: int  # see `kgnn.estimator.classifier.GraphClassifier`
     reason: str  # in words
 
 
-def plan_labels(graphs: GraphDataset, share: float | None = None, seed: int = 0) -> LabelUse:
+def plan_labels(
+    graphs: GraphDataset, share: float = 0.0, seed: int = 0, folds: int = 5
+) -> LabelUse:
     """Decide how to use the labels of graphs.
 
-    ``share`` of the labeled graphs are held out; 0 means cross-fitting. Default: a fifth where
-    there are 60 labels and 5 of each class, else cross-fitting.
+    All are learned from, and each is predicted once by a model that did not know it: they are dealt
+    into ``folds``, each of which is left out in turn. If a ``share`` is asked for, so many labeled
+    graphs are held out instead and not learned from.
 
     Examples
     --------
     >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> plan = plan_labels(cycles_and_trees(80))
-    >>> len(plan.training), len(plan.validation), plan.cross_fit
-    (64, 16, 0)
-    >>> plan_labels(cycles_and_trees(20)).cross_fit
-    5
+    >>> len(plan.training), len(plan.validation)
+    (80, 0)
+    >>> plan = plan_labels(cycles_and_trees(80), 0.2)
+    >>> len(plan.training), len(plan.validation)
+    (64, 16)
     """
     counts = check_labels(graphs)
-    n, rarest = sum(counts.values()), min(counts.values())
-    if share is not None and not 0 <= share <= 0.5:
+    if not 0 <= share <= 0.5:
         raise ParameterError(f"The share to hold out must be from 0 to 0.5, got {share}.")
-    if share is None:
-        share = USUAL_SHARE if n >= _ENOUGH and rarest >= _ENOUGH_OF_A_CLASS else 0.0
-    if share == 0:
-        return _cross_fitting(len(graphs), n, rarest)
-    return _holding_out(graphs, counts, share, seed)
+    if share:
+        return _holding_out(graphs, counts, share, seed)
+    told = _leaving_out(counts, folds)
+    return LabelUse(np.arange(len(graphs)), np.empty(0, dtype=np.int64), told)
 
 
 def check_labels(graphs: GraphDataset) -> Counter[str]:
@@ -61,9 +58,10 @@ def check_labels(graphs: GraphDataset) -> Counter[str]:
     counts = Counter(graphs.class_names[code] for code in codes)
     if not counts:
         raise GraphDataError(
-            f"none of the {len(graphs)} graphs has a label: give targets in the data, or a CSV "
+            f"none of the {len(graphs):,} graphs has a label: give classes in the data, or a CSV "
             "file with the columns id and label (--labels)"
         )
+    require_classes(list(counts), counts.total())
     if len(counts) == 1:
         only, n = next(iter(counts.items()))
         raise GraphDataError(
@@ -72,17 +70,17 @@ def check_labels(graphs: GraphDataset) -> Counter[str]:
     return counts
 
 
-def _cross_fitting(n_graphs: int, n_labels: int, rarest: int) -> LabelUse:
-    every, none = np.arange(n_graphs), np.empty(0, dtype=np.int64)
-    if rarest < 2:
-        told = "a class has a single labeled graph, so nothing can be held out and probabilities "
-        return LabelUse(every, none, 0, told + "are not calibrated")
-    folds = min(FOLDS, rarest)
-    told = (
-        f"all {n_labels:,} labels are learned from; fitting {folds} times more, each time without "
-        "a part of them, calibrates the probabilities"
+def _leaving_out(counts: Counter[str], folds: int) -> str:
+    """Say what becomes of labels that are all learned from."""
+    told = f"all {counts.total():,} labels are learned from"
+    if folds < 2:
+        return f"{told}; none is left out to tell how accurate the model is"
+    if min(counts.values()) < 2:
+        return told  # the method says what it can do with a single label of a class
+    return (
+        f"{told}; each is also predicted by a model that did not see it, to calibrate the "
+        "probabilities and to tell how accurate the model is"
     )
-    return LabelUse(every, none, FOLDS, told)
 
 
 def _holding_out(graphs: GraphDataset, counts: Counter[str], share: float, seed: int) -> LabelUse:
@@ -92,12 +90,12 @@ def _holding_out(graphs: GraphDataset, counts: Counter[str], share: float, seed:
         alone = min(counts, key=lambda name: counts[name])
         raise ParameterError(
             f"Class {alone} has a single labeled graph, so that none can be held out. Label "
-            "another one, or use --validation 0, which learns from all and calibrates nothing."
+            "another one, or leave out --validation, which learns from all labels."
         )
     if not len(counts) <= n_held <= n - len(counts):
         raise ParameterError(
             f"{share:.0%} of {n} labels cannot be held out with graphs of all {len(counts)} "
-            "classes on both sides; use --validation 0 for cross-fitting."
+            "classes on both sides; leave out --validation, which learns from all labels."
         )
     splitter = StratifiedShuffleSplit(
         1, test_size=n_held, random_state=derive(seed, "held out of fitting")
@@ -108,4 +106,4 @@ def _holding_out(graphs: GraphDataset, counts: Counter[str], share: float, seed:
         f"{n_held:,} of {n:,} labels are held out, to choose on and to calibrate the "
         "probabilities with"
     )
-    return LabelUse(np.setdiff1d(np.arange(len(graphs)), validation), validation, 0, told)
+    return LabelUse(np.setdiff1d(np.arange(len(graphs)), validation), validation, told)

@@ -12,7 +12,6 @@ import numpy as np
 from kgnn.estimator.explanation import Sketch
 from kgnn.estimator.registry import name_of
 from kgnn.estimator.suspicion import Suspicion, suspicious_labels
-from kgnn.evaluation.answers import network_names
 from kgnn.evaluation.metrics import Quality, quality
 from kgnn.graphs.description import describe
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -86,8 +85,7 @@ def facts_of(
     """Gather what a page shows of a model that has just been fitted."""
     is_labeled = graphs.targets >= 0
     held = use.validation if len(use.validation) else np.flatnonzero(is_labeled)
-    has_held = model.held_out_ is not None
-    doubted = doubted_labels(model, graphs[held])
+    doubted = doubted_labels(model)
     return ModelFacts(
         name_of(type(model)),
         changed_parameters(model),
@@ -98,7 +96,7 @@ def facts_of(
         rounds_of(model),
         model.story().ending,
         int(is_labeled.sum()),
-        len(held) if has_held else 0,
+        0 if model.held_out_ is None else len(model.held_out_.targets),
         uncertain_graphs(model, graphs),
         len(doubted),
         _suspicious_graphs(model, graphs, held, doubted[:_SHOWN]),
@@ -146,7 +144,9 @@ def basis_in_words(model: GraphClassifier) -> str:
             f"{n:,} labeled graphs that were held out; choices were made and probabilities "
             "calibrated on them, so new graphs may fare a little worse"
         )
-    return f"all {n:,} labeled graphs, each predicted by a model that did not know its label"
+    labeled = model.fitted_on_["labeled"]
+    some = f"all {n:,}" if n == labeled else f"{n:,} of the {labeled:,}"
+    return f"{some} labeled graphs, each predicted without its own label"
 
 
 def _why_nothing_is_known(model: GraphClassifier) -> str:
@@ -156,7 +156,7 @@ def _why_nothing_is_known(model: GraphClassifier) -> str:
         return f"fitting was stopped before the model was judged by {held}"
     if n:  # nothing is asked of a model that knows a single class
         return f"all labels to learn from are of one class, so the {n:,} held out judge nothing"
-    return "no label was held out, so nothing is known about unseen graphs"
+    return "every label was learned from, and none was left to judge the model by"
 
 
 def rounds_of(model: GraphClassifier) -> list[RoundFacts]:
@@ -167,23 +167,13 @@ def rounds_of(model: GraphClassifier) -> list[RoundFacts]:
     ]
 
 
-def doubted_labels(model: GraphClassifier, graphs: GraphDataset) -> list[Suspicion]:
-    """Return the labels that may be wrong, as rows of what ``model.held_out_`` is about.
+def doubted_labels(model: GraphClassifier) -> list[Suspicion]:
+    """Return the labels that may be wrong, as rows of ``model.held_out_``.
 
     Only these are looked at: a model that has learned a wrong label by heart no longer doubts it.
     """
-    if model.held_out_ is None:
-        return []
-    views = [model.held_out_.proba]
-    if _asks_networks(model):
-        each = model.predict_proba_each(graphs)
-        views = [each[name] for name in network_names(model)]
-    return suspicious_labels(views, model.held_out_.targets)
-
-
-def _asks_networks(model: GraphClassifier) -> bool:
-    """Tell whether each network, not only their mean, can be asked about held-out graphs."""
-    return bool(network_names(model)) and bool(model.fitted_on_["validation"])
+    held = model.held_out_
+    return [] if held is None else suspicious_labels(held.proba, held.targets)
 
 
 def _suspicious_graphs(
@@ -194,10 +184,11 @@ def _suspicious_graphs(
 ) -> list[ShownGraph]:
     if model.held_out_ is None:
         return []
-    told = "both networks say" if _asks_networks(model) else "the model says"
-    classes = model.class_names
-    proba = model.held_out_.proba
-    return [_shown(graphs, int(rows[each.row]), classes, proba[each.row], told) for each in found]
+    classes, proba = model.class_names, model.held_out_.proba
+    return [
+        _shown(graphs, int(rows[each.row]), classes, proba[each.row], "the model says")
+        for each in found
+    ]
 
 
 def uncertain_graphs(model: GraphClassifier, graphs: GraphDataset) -> list[ShownGraph]:

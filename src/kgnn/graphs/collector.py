@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgnn.errors import ErrorHandler, GraphDataError, excerpt
+from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
 from kgnn.graphs.labels import is_unknown
 from kgnn.graphs.packing import MAX_NODES, finite, pack
@@ -22,6 +22,8 @@ SIZE_AT_ONCE = 1 << 18
 
 # Place of a graph and the arguments of `GraphCollector.add`.
 Found = Iterator[tuple[str, dict[str, Any]]]
+# Yields graphs one by one, and calls the handler for each that cannot be read.
+ReadWith = Callable[[ErrorHandler], Found]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -140,32 +142,37 @@ def require_graphs(graphs: Iterable[Any], kind: type, what: str, argument: str) 
 
 def collect(name: str, found: Found) -> GraphDataset:
     """Pack graphs into a dataset."""
-    graphs = GraphCollector()
-    for place, graph in found:
-        graphs.add(place, **graph)
-    return graphs.dataset(name)
+    return collect_readable(name, lambda _: found, raise_error)
 
 
-def collect_runs(
-    name: str, read: Callable[[ErrorHandler], Found], on_error: ErrorHandler
-) -> Iterator[GraphDataset]:
+def collect_readable(name: str, read: ReadWith, on_error: ErrorHandler) -> GraphDataset:
+    """Pack the graphs that can be read into a dataset.
+
+    If one is skipped, graphs without a name are named by their position; see `collect_runs`.
+    """
+    graphs, positions = GraphCollector(), list[int]()
+    for position, place, graph in _numbered(read, on_error):
+        try:
+            graphs.add(place, **graph)
+        except GraphDataError as error:
+            on_error(error)
+        else:
+            positions.append(position)
+    dataset = graphs.dataset(name)
+    none_skipped = positions == list(range(len(positions)))
+    return dataset if none_skipped else _named_by(positions, dataset)
+
+
+def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[GraphDataset]:
     """Collect graphs as they are read and yield them as datasets of bounded size.
 
     ``read`` is called with an error handler and yields graphs one by one. Graphs without a name are
     named by their position; skipped graphs count for it, too.
     """
-    n_unread = 0
-
-    def count(error: GraphDataError) -> None:
-        nonlocal n_unread
-        n_unread += 1
-        on_error(error)
-
     # Hashes take little memory; collisions among a hundred million names are very rare.
     names_before = set[int]()
     run, size, positions = GraphCollector(), 0, list[int]()
-    for number, (place, graph) in enumerate(read(count)):
-        position = number + n_unread
+    for position, place, graph in _numbered(read, on_error):
         try:
             if graph["name"] is not None and hash(graph["name"]) in names_before:
                 raise GraphDataError(
@@ -183,6 +190,19 @@ def collect_runs(
             run, size, positions = GraphCollector(), 0, []
     if len(run):
         yield _named_by(positions, run.dataset(name))
+
+
+def _numbered(read: ReadWith, on_error: ErrorHandler) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield graphs with their position, for which those that cannot be read count, too."""
+    n_unread = 0
+
+    def count(error: GraphDataError) -> None:
+        nonlocal n_unread
+        n_unread += 1
+        on_error(error)
+
+    for number, (place, graph) in enumerate(read(count)):
+        yield number + n_unread, place, graph
 
 
 def named(graphs: GraphDataset) -> GraphDataset:

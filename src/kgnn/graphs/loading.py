@@ -32,19 +32,26 @@ class Format(NamedTuple):
     read: Reader  # called with a path and options
     suffixes: tuple[str, ...] = ()  # of its files; the reader unpacks ``.gz``, if it can
     is_in: Callable[[Path], bool] | None = None  # tells whether a folder is of this format
-    stream: StreamReader | None = None  # called with a path, on_error and options
+    # Called with a path, on_error and options; ``read`` then takes ``on_error``, too.
+    stream: StreamReader | None = None
     options: tuple[str, ...] = ()  # that are texts, for ``--read`` on the command line
     # Whether node labels may be mere names; ``stream`` then takes ``has_node_labels``.
     may_name_nodes: bool = False
+    classes: str = ""  # where graphs of this format have their classes, for messages
+    # Of a table: the column with the classes, if any, and those without a use; called as `read`.
+    class_columns: Callable[..., tuple[str | None, list[str]]] | None = None
 
 
 # To add a format, write ``readers/<format>.py`` and add a line here.
 FORMATS = [
-    Format("TU", tu.read, (".zip",), tu.is_in),
-    Format("JSON Lines", jsonl.read, (".jsonl", ".ndjson"), stream=jsonl.stream),
-    Format("SMILES in CSV", smiles.read, (".csv",), None, smiles.stream, smiles.OPTIONS),
+    Format("TU", tu.read, (".zip",), tu.is_in, classes="the file NAME_graph_labels.txt"),
+    Format("JSON Lines", jsonl.read, (".jsonl", ".ndjson"), stream=jsonl.stream,
+           classes='the key "target" of each line'),
+    Format("SMILES in CSV", smiles.read, (".csv",), None, smiles.stream, smiles.OPTIONS,
+           classes="a column", class_columns=smiles.class_columns),
     Format("GraphML/GML/GEXF", network_files.read, (), network_files.are_in, network_files.stream,
-           may_name_nodes=True),
+           may_name_nodes=True, classes="the attribute target of a graph, a file labels.csv "
+           "beside the graphs, or one subfolder for each class"),
 ]  # fmt: skip
 
 # Datasets that are generated.
@@ -57,7 +64,9 @@ GENERATED: dict[str, Reader] = {
 _TU = FORMATS[0]
 
 
-def load(source: str | os.PathLike[str], **options: Any) -> GraphDataset:
+def load(
+    source: str | os.PathLike[str], *, on_error: ErrorHandler | None = None, **options: Any
+) -> GraphDataset:
     """Load a dataset by name, or from a file or folder.
 
     Parameters
@@ -67,6 +76,10 @@ def load(source: str | os.PathLike[str], **options: Any) -> GraphDataset:
         ``"cycles-and-trees"``, …), or the path of a TU folder or ``.zip``, of a JSON Lines file, of
         a CSV file with SMILES, of a folder of GraphML, GML or GEXF files. A name wins over a file
         of the same name; write ``./NAME`` for the file.
+    on_error : callable, optional
+        Called with the error of each graph that cannot be read, such as a
+        `kgnn.errors.Skipped`, which leaves it out; default: raise it. Errors about a whole file, or
+        about a TU dataset, are always raised.
     **options
         Passed to the reader or generator, such as ``smiles_column`` or ``n_graphs``.
 
@@ -75,7 +88,10 @@ def load(source: str | os.PathLike[str], **options: Any) -> GraphDataset:
     >>> load("cycles-and-trees", n_graphs=8)
     GraphDataset('cycles-and-trees': 8 graphs, 2 classes, 8 labeled)
     """
-    return find_format(source).read(Path(source).expanduser(), **options)
+    found = find_format(source)
+    if found.stream is not None and on_error is not None:
+        options["on_error"] = on_error
+    return found.read(Path(source).expanduser(), **options)
 
 
 def stream(

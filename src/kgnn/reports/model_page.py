@@ -171,15 +171,13 @@ def _uncertain(facts: ModelFacts) -> Markup:
 
 def _suspicious(facts: ModelFacts) -> Markup:
     if not facts.examined:
-        told = (
-            "No label was held out, so labels could not be compared with independent predictions."
-        )
+        told = "No label could be compared with a prediction that was made without it."
         return _note(told)
     told = "Labels that confidently differ from predictions made without them. "
     if facts.examined < facts.labeled:
         told += (
-            f"Only the {facts.examined:,} held-out labels were examined, as the model was trained "
-            f"on the other {facts.labeled - facts.examined:,}; --validation 0 examines all. "
+            f"Only {facts.examined:,} of {facts.labeled:,} labels were examined: no prediction was "
+            "made without the others. "
         )
     else:
         told += f"All {facts.examined:,} labels were examined. "

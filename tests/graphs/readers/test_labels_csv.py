@@ -51,7 +51,13 @@ def test_a_repeated_id_is_fine_as_long_as_it_says_the_same(tmp_path):
     ("text", "message"),
     [
         ("", "labels.csv is empty: expected a header such as id,label"),
-        ("a,x\nb,y\n", r"line 1: expected a header with the columns id and label .*got \['a'"),
+        (
+            "a,x\nb,y\n",
+            "line 1: expected a header with the columns id and label, got a, x; name others with "
+            "--id-column NAME and --label-column NAME",
+        ),
+        ("id,active\na,x\n", "got id, active; name others with --label-column active"),
+        ("mol,label\na,x\n", "got mol, label; name others with --id-column mol"),
         ("id,label\na,x\nb,y\na,z\n", "line 4: 'a' is z here, but x in line 2; a graph has one"),
         ("id,label\na,x\na,\n", "line 3: 'a' is unlabeled here, but x in line 2"),
         ("id,label\n,x\n", "line 2: there is no id before 'x'"),

@@ -61,6 +61,24 @@ class TestReading:
         assert (dataset[0].n_nodes, dataset[0].n_edges, dataset[0].node_labels) == (1, 0, ["Na"])
 
 
+class TestColumns:
+    """Which column the classes are read from, and which could be."""
+
+    @pytest.mark.parametrize(
+        ("header", "options", "found"),
+        [
+            ("id,smiles,label", {}, ("label", [])),
+            ("name,SMILES,Class,weight", {}, ("Class", ["weight"])),
+            ("id,smiles,toxic", {}, (None, ["toxic"])),
+            ("id,smiles,toxic,label", {"target_column": "toxic"}, ("toxic", ["label"])),
+        ],
+    )
+    def test_they_are_told_from_the_header(self, tmp_path, header, options, found):
+        path = tmp_path / "mols.csv"
+        path.write_text(f"{header}\n")
+        assert smiles.class_columns(path, **options) == found
+
+
 class TestRefusals:
     @pytest.mark.parametrize("bad", ["C1CC", "C(C", "xyz", "CN(C)(C)(C)C", '""'])
     def test_bad_smiles_are_refused_by_line_without_noise(self, tmp_path, capfd, bad):
@@ -76,8 +94,12 @@ class TestRefusals:
         [
             ("", {}, "holds no molecules"),
             ("smiles\n", {}, "holds no molecules"),
-            ("a,b\nCCO,1\n", {}, r"no column named smiles or .* only \['a', 'b'\]"),
-            ("smiles\nCCO\n", {"target_column": "t"}, r"no column 't', only \['smiles'\]"),
+            (
+                "a,b\nCCO,1\n",
+                {},
+                r"no column named smiles or .* only a, b; name it with smiles_column",
+            ),
+            ("smiles\nCCO\n", {"target_column": "t"}, "no column 't', only smiles"),
             ("smiles,y\nCCO,1\nCC\n", {}, "line 3: expected 2 cells, got 1"),
             ("smiles,y\nCCO,1,2\n", {}, "line 2: expected 2 cells, got 3"),
             ('smiles\nCC\n"CCO\n', {}, "line 3: not readable as CSV"),

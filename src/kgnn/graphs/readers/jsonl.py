@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
-from kgnn.graphs.collector import Found, collect, collect_runs
+from kgnn.graphs.collector import Found, collect_readable, collect_runs
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.readers.archive import MAX_BYTES
 from kgnn.graphs.readers.text import numbered_lines, stem, writing_lines
@@ -31,11 +31,12 @@ MAX_BARE_NODES = 1 << 24
 
 _GRAPH_KEYS = ("id", "nodes", "edges", "weights", "target")
 _NODE_KEYS = ("label", "attributes")
+_OTHER_WORDS_FOR_TARGET = ("label", "class", "category", "activity", "y")
 
 
-def read(path: Path) -> GraphDataset:
+def read(path: Path, on_error: ErrorHandler = raise_error) -> GraphDataset:
     """Read a ``.jsonl`` or ``.ndjson`` file, plain or compressed as ``.gz``."""
-    return collect(stem(path), _graphs_in(path, MAX_BYTES, raise_error))
+    return collect_readable(stem(path), partial(_graphs_in, path, MAX_BYTES), on_error)
 
 
 def stream(path: Path, on_error: ErrorHandler = raise_error) -> Iterator[GraphDataset]:
@@ -74,7 +75,9 @@ class _LineError(Exception):
 def _parsed(line: str) -> dict[str, Any]:
     try:
         record = json.loads(line, parse_constant=_reject_constant)
-    except ValueError as error:
+    except json.JSONDecodeError as error:
+        raise _LineError(f"not valid JSON: {error.msg} at column {error.colno}") from error
+    except ValueError as error:  # such as a number of many thousand digits
         raise _LineError(f"not valid JSON: {error}") from error
     if not isinstance(record, dict):
         raise _LineError(f"expected an object with nodes and edges, got {_shown(record)}")
@@ -93,6 +96,8 @@ def _require_keys(record: dict[str, Any], known: tuple[str, ...]) -> None:
     for key in record:
         if key not in known:
             near = difflib.get_close_matches(excerpt(key).lower(), known, n=1)
+            if "target" in known and key.lower() in _OTHER_WORDS_FOR_TARGET:
+                near = ["target"]
             hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
             raise _LineError(f"unknown key '{excerpt(key)}'; {hint}")
 

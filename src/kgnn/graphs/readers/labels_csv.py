@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kgnn.errors import GraphDataError, excerpt
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.labels import encode
-from kgnn.graphs.readers.text import csv_rows, find_column
+from kgnn.graphs.readers.text import Row, csv_rows, find_column
 
 _MAX_IDS = 3  # in a message
 _MAX_COMPARED = 20_000  # names that a misspelled one is compared with
@@ -48,10 +48,7 @@ def read_labels(
     id_place = find_column(path, header.cells, id_column, ("id",))
     label_place = find_column(path, header.cells, label_column, ("label",))
     if id_place is None or label_place is None or id_place == label_place:
-        raise GraphDataError(
-            f"{path}, line {header.line}: expected a header with the columns id and label (or name "
-            f"others), got {excerpt(header.cells)}"
-        )
+        raise GraphDataError(_no_columns(path, header, {"id": id_place, "label": label_place}))
     labels: dict[str, Label] = {}
     for row in rows:
         name, label = row.cells[id_place], Label(row.cells[label_place] or None, row.line, path)
@@ -61,6 +58,18 @@ def read_labels(
         if known.text != label.text:
             raise _contradiction(name, label, known)
     return labels
+
+
+def _no_columns(path: Path, header: Row, needed: Mapping[str, int | None]) -> str:
+    """Say which columns there are, and which option names the one that is missing."""
+    missing = [name for name, place in needed.items() if place is None] or list(needed)
+    free = [name for place, name in enumerate(header.cells) if place not in needed.values()]
+    named = free[0] if len(free) == len(missing) == 1 else "NAME"
+    options = " and ".join(f"--{name}-column {named}" for name in missing)
+    return (
+        f"{path}, line {header.line}: expected a header with the columns id and label, got "
+        f"{excerpt(', '.join(header.cells), 300)}; name others with {options}"
+    )
 
 
 def merge_labels(tables: Iterable[Mapping[str, Label]]) -> dict[str, Label]:

@@ -24,7 +24,9 @@ _SUFFIXES = (".graphml", ".gml", ".gexf")
 _logger = logging.getLogger(__name__)
 
 
-def read(folder: Path, has_node_labels: bool | None = None) -> GraphDataset:
+def read(
+    folder: Path, has_node_labels: bool | None = None, on_error: ErrorHandler = raise_error
+) -> GraphDataset:
     """Read all GraphML, GML and GEXF files of a folder, also ``.gz``, sorted by name.
 
     A graph is named after its file. Its class is its own attribute ``target`` or ``label``, or the
@@ -33,7 +35,7 @@ def read(folder: Path, has_node_labels: bool | None = None) -> GraphDataset:
     graph are therefore left out for these formats, unless ``has_node_labels`` says what they are.
     """
     files = _graph_files(folder)
-    return _read_part(folder, files, _classes(folder, files), has_node_labels, raise_error)
+    return _read_part(folder, files, _classes(folder, files), has_node_labels, on_error)
 
 
 def stream(

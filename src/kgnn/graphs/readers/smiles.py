@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgnn.errors import ErrorHandler, GraphDataError, MissingExtraError, excerpt, raise_error
-from kgnn.graphs.collector import Found, collect, collect_runs
+from kgnn.graphs.collector import Found, ReadWith, collect, collect_readable, collect_runs
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.labels import require_length, targets_by_position
 from kgnn.graphs.readers.archive import MAX_BYTES
@@ -23,53 +23,77 @@ _TARGET_NAMES = ("target", "label", "class", "activity", "y")
 _ID_NAMES = ("id", "mol_id", "molecule_id", "compound_id", "chembl_id", "name")
 
 
-def read(path: Path, **columns: str | None) -> GraphDataset:
+def read(path: Path, on_error: ErrorHandler = raise_error, **columns: str | None) -> GraphDataset:
     """Read molecules: atoms are nodes labeled by symbol, bonds are edges labeled by type.
 
     Parameters
     ----------
     path : Path
         A ``.csv`` file with a header, separated by commas, semicolons or tabs, perhaps ``.gz``.
+    on_error : callable
+        Called with the error of each line that cannot be read; default: raise it.
     smiles_column, target_column, id_column : str, optional
         Default: recognized by their usual names, such as ``smiles``, ``label`` and ``id``. An empty
         target is unlabeled; targets and ids are optional.
     """
-    return collect(stem(path), _molecules_in(path, MAX_BYTES, raise_error, **columns))
+    return collect_readable(stem(path), _reader(path, MAX_BYTES, columns), on_error)
 
 
 def stream(
     path: Path, on_error: ErrorHandler = raise_error, **columns: str | None
 ) -> Iterator[GraphDataset]:
     """Read a file in runs of bounded size."""
-
-    def read_with(handler: ErrorHandler) -> Found:
-        return _molecules_in(path, None, handler, **columns)
-
-    return collect_runs(stem(path), read_with, on_error)
+    return collect_runs(stem(path), _reader(path, None, columns), on_error)
 
 
-def _molecules_in(
+def _reader(path: Path, max_bytes: int | None, columns: Mapping[str, str | None]) -> ReadWith:
+    return lambda on_error: _molecules_in(path, max_bytes, on_error, **columns)
+
+
+class Columns(NamedTuple):
+    """Places of the columns that are read; targets and ids are optional."""
+
+    smiles: int
+    target: int | None
+    identity: int | None
+
+
+def class_columns(path: Path, **columns: str | None) -> tuple[str | None, list[str]]:
+    """Return the column that the classes are read from, if any, and those that have no use yet."""
+    header = next(csv_rows(path, None), Row(0, [])).cells
+    found = _find_columns(path, header, **columns)
+    unused = [name for place, name in enumerate(header) if place not in found]
+    return None if found.target is None else header[found.target], unused
+
+
+def _find_columns(
     path: Path,
-    max_bytes: int | None,
-    on_error: ErrorHandler,
+    header: Sequence[str],
     *,
     smiles_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
+) -> Columns:
+    smiles = find_column(path, header, smiles_column, _SMILES_NAMES)
+    if smiles is None:
+        raise GraphDataError(
+            f"{path} has no column named {' or '.join(_SMILES_NAMES)}, only "
+            f"{excerpt(', '.join(header), 300)}; name it with smiles_column (on the command line, "
+            "--read smiles_column=NAME)"
+        )
+    target = find_column(path, header, target_column, _TARGET_NAMES)
+    return Columns(smiles, target, find_column(path, header, id_column, _ID_NAMES))
+
+
+def _molecules_in(
+    path: Path, max_bytes: int | None, on_error: ErrorHandler, **columns: str | None
 ) -> Found:
     rows = csv_rows(path, max_bytes, on_error)
     header = next(rows, Row(0, [])).cells
     first = next(rows, None)
     if first is None:
         raise GraphDataError(f"{path} holds no molecules: expected a header and a line for each")
-    smiles = find_column(path, header, smiles_column, _SMILES_NAMES)
-    if smiles is None:
-        raise GraphDataError(
-            f"{path} has no column named {' or '.join(_SMILES_NAMES)}, only "
-            f"{excerpt(header, 300)}; name it with smiles_column"
-        )
-    target = find_column(path, header, target_column, _TARGET_NAMES)
-    identity = find_column(path, header, id_column, _ID_NAMES)
+    smiles, target, identity = _find_columns(path, header, **columns)
     for line, cells in chain([first], rows):
         place = f"{path}, line {line}"
         try:

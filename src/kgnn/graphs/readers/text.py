@@ -157,7 +157,8 @@ def find_column(
 ) -> int | None:
     """Return where a column is: the wanted one, or the first of its usual names, or None."""
     if wanted is not None and wanted not in header:
-        raise GraphDataError(f"{path} has no column '{wanted}', only {excerpt(list(header), 300)}")
+        there = excerpt(", ".join(header), 300)
+        raise GraphDataError(f"{path} has no column '{wanted}', only {there}")
     if wanted is not None:
         return list(header).index(wanted)
     lower = [name.lower() for name in header]
