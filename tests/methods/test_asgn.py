@@ -31,7 +31,7 @@ from kgnn.methods.asgn import (
 )
 from kgnn.testing import CHECKS
 
-FAST = {"epochs": 3, "teacher_epochs": 2, "committee": 1}
+FAST = {"epochs": 3, "teacher_epochs": 2, "committee": 1, "cross_fit": 0}
 
 
 def task(n_labeled=14, n_graphs=36):
