@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from kgnn.engine.calibration import calibrate, combine
+from kgnn.engine.calibration import PULL, calibrate, combine
 from kgnn.engine.loop import History
 from kgnn.engine.network import Fitted
 from kgnn.engine.rounds import Plan, PseudoLabels, confidence, most_confident, self_train
@@ -45,7 +45,7 @@ class Scripted:
     def part(self, rows):
         return rows
 
-    def fit(self, trainings, *, pooled, warm_start, what):
+    def fit(self, trainings, *, pooled, changes, warm_start, what):
         self.trainings.append(trainings)
         self.warm.append(warm_start)
         number = len(self.trainings) - 1
@@ -291,7 +291,7 @@ def test_rounds_are_judged_by_all_held_out_graphs_together():
     assert course.rounds[1].accuracy["gnn"] == 0.75
     np.testing.assert_allclose(course.answers[0], np.log(np.concatenate(JUDGED[0])))
     truth = np.array([0, 1, 1, 0])
-    assert course.sharpness == [calibrate(course.answers[0], truth).sharpness]
+    assert course.sharpness == [calibrate(course.answers[0], truth, PULL).sharpness]
     assert course.rounds[1].log_likelihood == pytest.approx(
         calibrate(course.answers[0], truth).log_likelihood
     )

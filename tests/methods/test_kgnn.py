@@ -354,8 +354,11 @@ def test_where_the_networks_agree_both_together_agree():
         {"soft": True},
         {"warm_start": True},
         {"balanced": False},
-        {"batches": "merged"},
+        {"batches": "paired"},
         {"annotated_weight": 0.0},
+        {"annotators": "each"},
+        {"student_epochs": None, "student_batch_size": 2},
+        {"linear_start": False},
         {"order": "together"},
         {"rank_by": "probability", "candidates": 1},
         {"start_memory": False},
@@ -379,10 +382,13 @@ def test_where_the_networks_agree_both_together_agree():
 )
 def test_every_setting_reaches_the_networks(settings):
     """Of two rounds on few and noisy graphs, each setting changes what comes out."""
-    usual = fitted(KGNN, rounds=2, patience=None).predict_proba_each(TEST)
+    common = {"rounds": 2, "patience": None, "growth": 0.3, "annotators": "each"}
+    if "annotators" in settings:
+        common["annotators"] = "mixed"
+    usual = fitted(KGNN, **common).predict_proba_each(TEST)
     if "clip" in settings:
-        usual = fitted(KGNN, rounds=2, patience=None, learning_rate=0.5).predict_proba_each(TEST)
-    other = fitted(KGNN, rounds=2, patience=None, **settings).predict_proba_each(TEST)
+        usual = fitted(KGNN, **common, learning_rate=0.5).predict_proba_each(TEST)
+    other = fitted(KGNN, **common | settings).predict_proba_each(TEST)
     assert not np.allclose(usual["both"], other["both"], atol=1e-9)
 
 

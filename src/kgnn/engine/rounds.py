@@ -301,11 +301,10 @@ class RoundTrainer:
     def mix(self, *proba: Floats) -> Floats:
         """Return what the networks say together, each as far as it is to be trusted by now."""
         last = self.course.rounds[-1]
-        factors = last.sharpness[: len(proba)] or [1.0] * len(proba)
-        scaled = [
-            factor * np.log(np.maximum(own, 1e-300))
-            for factor, own in zip(factors, proba, strict=True)
-        ]
+        logits = [np.log(np.maximum(own, 1e-300)) for own in proba]
+        if len(last.sharpness) < len(logits):  # not judged, or a network is new
+            return np.asarray(softmax(combine(logits), axis=1))
+        scaled = [factor * own for factor, own in zip(last.sharpness, logits, strict=True)]
         return np.asarray(softmax(combine(scaled, last.weights), axis=1))
 
     def label(self, chosen: Sequence[Selection], proba: Sequence[Floats]) -> list[PseudoLabels]:

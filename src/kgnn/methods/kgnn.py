@@ -216,7 +216,7 @@ def co_train(
     trainer = RoundTrainer([gnn, memory], task, plan)
 
     def annotators(p: list[Floats], q: list[Floats]) -> tuple[list[Floats], list[Floats]]:
-        if not mixed:
+        if not mixed or q is p:
             return p, q
         both = [trainer.mix(*each) for each in zip(p, q, strict=True)]
         return both, both
@@ -317,7 +317,8 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
 
     A GNN learns graph vectors; a memory network compares a graph with every labeled graph, and
     later with annotated ones, by kernel features. Both are trained on the labeled graphs, then in
-    turn on the unlabeled graphs as they annotate them together. Predictions combine the two. See `GNNSettings`, `MemorySettings` and `RoundsClassifier` for the other parameters.
+    turn on the unlabeled graphs as they annotate them together. Predictions combine the two. See
+    `GNNSettings`, `MemorySettings` and `RoundsClassifier` for the other parameters.
 
     Parameters
     ----------
