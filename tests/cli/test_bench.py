@@ -5,12 +5,14 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from kgnn.benchmark.store import Store
 from kgnn.cli.main import app
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
+from kgnn.evaluation.metrics import METRICS
 from tests.benchmark.conftest import misbehaving, package  # noqa: F401
 
 GRID = """
@@ -43,33 +45,49 @@ def test_a_part_of_a_grid_is_run_then_the_rest(grid, tmp_path):
         grid, *options, "--splits", 1, "--only", "method=gk", "--only", "dataset=planted-motifs"
     )
     assert part.exit_code == 0, part.output
-    assert json.loads(part.stdout) == {
-        "cells": 1,
-        "found": 0,
-        "done": 1,
-        "declined": 0,
-        "failed": {},
-    }
+    told = json.loads(part.stdout)
+    counts = ("cells", "found", "done", "declined", "failed")
+    assert [told[key] for key in counts] == [1, 0, 1, 0, {}]
     (record,) = Store(store)
     assert (record.cell.method, record.cell.dataset) == ("gk", "planted-motifs")
     assert (record.cell.protocol, record.cell.parameters) == ("paper", {"sizes": [3]})
     whole = bench(grid, *options)
-    assert json.loads(whole.stdout) == {
-        "cells": 8,
-        "found": 1,
-        "done": 7,
-        "declined": 0,
-        "failed": {},
-    }
+    assert [json.loads(whole.stdout)[key] for key in counts] == [8, 1, 7, 0, {}]
     assert len(list(Store(store))) == 8
 
 
 def test_people_are_told_how_many_and_where_to_read_them(grid, tmp_path):
     done = bench(grid, "-o", tmp_path / "store", "--only", "method=gk,dataset=cycles-and-trees")
     assert done.exit_code == 0
-    assert done.stdout == ""
+    assert "Mean accuracy on TEST" in done.stdout
+    assert "majority class" in done.stdout
     assert "2 cells: 0 were there, 2 done now" in done.stderr
     assert f"kgnn report {tmp_path / 'store'}" in done.stderr
+
+
+def test_scores_of_all_metrics_are_printed_with_the_headline_that_was_asked_for(tmp_path):
+    path, store = tmp_path / "grid.toml", tmp_path / "store"
+    path.write_text(
+        """
+        title = "Budgets"
+        methods = ["ldp"]
+        datasets = ["planted-motifs"]
+        protocol = "budget"
+        labels = [0.1, "3/class"]
+        metric = "roc_auc"
+        splits = 2
+        """
+    )
+    told = json.loads(bench(path, "-o", store, "--json").stdout)
+    assert told["metric"] == "roc_auc"
+    assert [each["labels"] for each in told["scores"]] == [0.1, "3/class"]
+    found = [record for record in Store(store) if record.cell.labels == "3/class"]
+    assert told["scores"][1]["mean"] == np.mean([each.result["roc_auc"] for each in found])
+    assert told["scores"][1]["metrics"].keys() == METRICS.keys()
+    assert all(each.result["labeled"] == 6 for each in found)
+    again = bench(path, "-o", store, "--metric", "log-loss")
+    assert "Mean log loss on TEST" in again.stdout
+    assert "majority" not in again.stdout
 
 
 def test_one_cell_is_not_told_of_as_many(grid, tmp_path):

@@ -98,8 +98,12 @@ def test_run_as_json_has_the_promised_shape(graphs_file):
         "dataset",
         "protocol",
         "labels",
+        "metric",
         "mean",
         "std",
+        "majority_share",
+        "metrics",
+        "recalls",
         "seconds",
         "peak_mib",
         "splits",
@@ -227,7 +231,7 @@ def test_the_same_command_gives_the_same_numbers(graphs_file):
         (("run", "wl", "cycles-and-trees", "--labels", "0.9"), "at most 0.2 (TRAIN-L), got 0.9"),
         (
             ("run", "wl", "cycles-and-trees", "--protocol", "mine"),
-            "must be one of ('fair', 'paper')",
+            "must be one of ('fair', 'paper', 'budget')",
         ),
     ],
 )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kgnn.estimator.saving import open_model
+from kgnn.evaluation.metrics import METRICS
 from kgnn.evaluation.protocol import has_twin
 from kgnn.graphs.collector import named
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
@@ -53,6 +54,17 @@ def test_for_people_it_is_tables(kgnn, here):
     assert done.code == 0, done.err
     for told in ("of 60 graphs right", "Brier", "True classes", "Sets of labels", "allowed error"):
         assert told in done.out
+
+
+def test_all_metrics_are_shown_the_headline_first(kgnn, here):
+    record = json.loads(kgnn("evaluate", "ldp", "new.jsonl", "--metric", "matthews", "--json").out)
+    assert record["metric"] == "matthews"
+    assert set(METRICS) <= set(record)
+    done = kgnn("evaluate", "ldp", "new.jsonl", "--metric", "matthews")
+    table = done.out[done.out.index("Metrics") :]
+    assert table.index("Matthews correlation") < table.index("accuracy")
+    assert "the largest class alone is 50.0 %" in done.out
+    assert kgnn("evaluate", "ldp", "new.jsonl", "--metric", "mcc").code == 2
 
 
 def test_a_class_that_the_model_does_not_know_counts_as_wrong(kgnn, here, tmp_path):

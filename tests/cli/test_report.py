@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from kgnn.benchmark.store import Store
 from kgnn.cli.main import app
 from tests.reports.cases import case, record_with_cases
-from tests.reports.stores import records, unfinished
+from tests.reports.stores import records, unfinished, with_metrics
 
 
 def report(*arguments):
@@ -111,6 +111,17 @@ def test_tables_are_written_for_papers(store, tmp_path, form, start):
     assert start in (tmp_path / "tables").read_text(encoding="utf-8")
 
 
+def test_the_headline_can_be_another_metric(tmp_path):
+    store, page = Store(tmp_path / "store"), tmp_path / "page.md"
+    for record in with_metrics(records(["kgnn", "wl"], ["DD"], [0, 1])):
+        store.put(record)
+    done = report(store.folder, "--format", "markdown", "--metric", "ROC-AUC", "-o", page)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text(encoding="utf-8")
+    assert "ROC AUC on TEST in percent" in text
+    assert "Accuracy on TEST in percent" not in text
+
+
 def test_figures_are_written_into_a_folder(store, tmp_path):
     pytest.importorskip("resvg_py")
     done = report(store, "--format", "png", "-o", tmp_path / "figures")
@@ -144,6 +155,9 @@ def test_what_cannot_be_done_is_said_in_one_line(store, tmp_path):
         ([tmp_path / "nowhere"], "There is no folder"),
         ([store, "--format", "pdf"], "got 'pdf'"),
         ([store, "--format", "csv", "--title", "t"], "--title is for --format html"),
+        ([store, "--metric", "auc"], "There is no metric 'auc'"),
+        ([store, "--metric", "brier"], "one of which more is better, got 'brier'"),
+        ([store, "--format", "csv", "--metric", "roc-auc"], "--format csv has all"),
         ([store, "-o", tmp_path], "is a folder"),
         ([store, "-o", tmp_path / "occupied" / "x.html"], "Nothing can be written to"),
         ([store, "--format", "png", "-o", tmp_path / "occupied"], "is a file"),

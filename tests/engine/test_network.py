@@ -246,6 +246,8 @@ def test_long_gradients_are_clipped_unless_they_are_not_to_be():
             replace(FAST, epochs=1, batch_size=30, averaging=0.0, weight_decay=1.0, clip=clip),
             node_features=NodeFeatures.of(GRAPHS),
         )
-        moved[clip] = weights_of(train(network, Examples(np.arange(30), one_hot(GRAPHS.targets, 2))))
+        moved[clip] = weights_of(
+            train(network, Examples(np.arange(30), one_hot(GRAPHS.targets, 2)))
+        )
     # Weight decay is not clipped: with no gradient left, it alone gives the direction.
     assert (moved[1e-8] - moved[None]).abs().max() > 1e-3

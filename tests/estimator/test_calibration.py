@@ -3,10 +3,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from kgnn.engine.task import OutOfFold, Task
 from kgnn.errors import KgnnWarning, ParameterError
-from kgnn.estimator.calibration import label_sets, threshold
-from kgnn.graphs.datasets.toy import cycles_and_trees
+from kgnn.estimator.calibration import calibrate_model, label_sets, sharpen, threshold
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
+from kgnn.kernels.colors import looks
 from kgnn.methods.ldp import LDP
+from kgnn.methods.wl import WL
 
 GRAPHS = cycles_and_trees(40)
 
@@ -25,30 +28,70 @@ def test_ctrl_c_in_one_part_stops_all_and_keeps_the_model():
         model = _Stopped(trees=5, cross_fit=4).fit(GRAPHS)
     assert model.interrupted_
     assert model.held_out_ is None
-    plain = LDP(trees=5).fit(GRAPHS)
+    plain = LDP(trees=5, cross_fit=0).fit(GRAPHS)
     assert np.array_equal(model.predict_proba(GRAPHS), plain.predict_proba(GRAPHS))
 
 
 class _Telling(LDP):
-    """Keeps the labels that each fit was given."""
+    """Keeps what each fit was given."""
 
-    seen: ClassVar[list[np.ndarray]] = []
+    seen: ClassVar[list[Task]] = []
 
     def _fit(self, task):
-        self.seen.append(task.targets)
+        self.seen.append(task)
         super()._fit(task)
 
 
-def test_each_label_is_held_out_once():
+def test_a_method_that_knows_no_folds_is_fitted_again_without_each():
+    graphs = planted_motifs(40)
+    labels = np.where(np.arange(40) < 30, graphs.targets, -1)
     _Telling.seen.clear()
-    model = _Telling(trees=5, cross_fit=4).fit(GRAPHS)
-    assert not model.interrupted_
-    assert np.array_equal(model.held_out_.targets, GRAPHS.targets)
-    assert model.held_out_.proba.shape == (40, 2)
+    model = _Telling(trees=5, cross_fit=3).fit(graphs, labels)
     first, *others = _Telling.seen
-    assert np.array_equal(first, GRAPHS.targets)
-    assert [int((each < 0).sum()) for each in others] == [10] * 4
-    assert (np.sum([each < 0 for each in others], axis=0) == 1).all()
+    assert np.array_equal(first.targets, labels)
+    every = set(looks(graphs).tolist())
+    left_out = [every - set(looks(each.graphs).tolist()) for each in others]
+    # The graph is not among the unlabeled ones either.
+    assert [len(each) for each in left_out] == [10, 10, 10]
+    assert set.union(*left_out) == set(looks(graphs[:30]).tolist())
+    assert [len(each.unlabeled) for each in others] == [10, 10, 10]
+    assert model.held_out_.rows.tolist() == list(range(30))
+
+
+def test_what_is_held_out_is_found_by_its_row():
+    graphs = planted_motifs(40)
+    known = np.array([3, 4, 9, 12, 20, 25, 26, 39])
+    labels = np.full(40, -1)
+    labels[known] = graphs.targets[known]
+    model = WL(iterations=(1,), counts=("raw",), C=(1.0,), cross_fit=4).fit(graphs, labels)
+    held = model.held_out_
+    assert held.rows.tolist() == known.tolist()
+    assert held.targets.tolist() == labels[known].tolist()
+
+
+def test_rows_of_validation_graphs_count_those_without_a_label():
+    graphs = planted_motifs(40)
+    truth = graphs.targets[20:].tolist()
+    truth[3] = truth[7] = -1
+    truth[11] = 2  # a class that no labeled graph has
+    model = LDP(trees=5).fit(graphs[:20], graphs.targets[:20], validation=(graphs[20:], truth))
+    held = model.held_out_
+    assert held.rows.tolist() == [row for row in range(20) if row not in (3, 7, 11)]
+    assert held.targets.tolist() == [truth[row] for row in held.rows]
+    assert np.array_equal(held.proba, model.predict_proba(graphs[20:][held.rows]))
+
+
+def test_a_graph_that_is_held_out_repeatedly_gets_the_mean_of_what_is_said():
+    rows = np.array([4, 2, 4, 7, 4])
+    proba = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5], [0.3, 0.7]])
+    model = LDP()
+    targets = np.array([-1, -1, 1, -1, 0, -1, -1, 1])
+    task = Task(planted_motifs(8), targets, 2, None, seed=0)
+    calibrate_model(model, task, OutOfFold(rows, proba))
+    assert model.held_out_.rows.tolist() == [2, 4, 7]
+    assert model.held_out_.targets.tolist() == [1, 0, 1]
+    mean = np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
+    np.testing.assert_allclose(model.held_out_.proba, sharpen(mean, model.sharpness_))
 
 
 @pytest.mark.parametrize("error", [0.05, 0.1, 0.3])

@@ -122,7 +122,7 @@ def test_a_failed_save_leaves_the_old_model(model, saved, monkeypatch):
 def test_a_model_that_has_diverged_is_not_written(saved, tmp_path):
     broken = open_model(saved)
     with torch.no_grad():
-        broken.networks_[0].fitted.module.classifier[0].weight[0, 0] = torch.nan
+        broken.networks_[0].fitted[0].module.classifier[0].weight[0, 0] = torch.nan
     with pytest.raises(KgnnError, match="not finite"):
         broken.save(tmp_path / "broken")
     assert not (tmp_path / "broken").exists()

@@ -4,10 +4,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from kgnn.errors import ParameterError
+from kgnn.errors import KgnnWarning, ParameterError
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import fields_of, parameters
 from kgnn.estimator.registry import entries, make, method_class
+from kgnn.evaluation.metrics import METRICS
 from kgnn.evaluation.protocol import (
     Evaluation,
     evaluate_split,
@@ -79,6 +80,24 @@ def test_changing_every_test_label_changes_no_bit_of_the_fitted_method(name):
     assert clean.accuracy == pytest.approx(100 - dirty.accuracy)
 
 
+@pytest.mark.parametrize("name", ["kgnn", "gnn-sup", "wl", "ldp"])
+def test_changing_every_label_beyond_the_budget_changes_no_bit_of_the_fitted_method(name):
+    graphs = planted_motifs(80, n_nodes=12)
+    split = make_split(graphs, protocol="budget", labels="6/class")
+    hidden = np.setdiff1d(np.arange(80), split.labeled)
+    targets = graphs.targets.copy()
+    targets[hidden] = 1 - targets[hidden]
+    settings = {key: value for key, value in FAST.items() if key in fields_of(method_class(name))}
+    if name == "wl":
+        settings["iterations"] = (1, 2)
+    methods = [make(name, cross_fit=2, **settings) for _ in range(2)]
+    clean = evaluate_split(methods[0], graphs, split)
+    dirty = evaluate_split(methods[1], graphs.with_targets(targets), split)
+    assert state_of(methods[0]) == state_of(methods[1])
+    assert clean.expected_accuracy == dirty.expected_accuracy
+    assert clean.accuracy == pytest.approx(100 - dirty.accuracy)
+
+
 @parameters
 class Spy(GraphClassifier):
     """Remembers what it was given."""
@@ -103,6 +122,65 @@ def test_a_method_sees_labels_of_the_labeled_and_of_val_only():
     assert (spy.asked_.targets == -1).all()
     assert (spy.task_.validation[0].targets == -1).all()
     assert (spy.task_.validation[1] == graphs.targets[split.validation]).all()
+
+
+def test_within_a_budget_a_method_gets_no_val():
+    graphs = planted_motifs(60, n_nodes=12)
+    split = make_split(graphs, protocol="budget", labels=9)
+    spy = Spy(cross_fit=0)
+    result = evaluate_split(spy, graphs, split)
+    assert spy.task_.validation is None
+    assert (spy.task_.targets >= 0).sum() == 9
+    assert len(spy.task_.targets) == 48
+    assert (result.labeled, result.unlabeled, result.validation, result.test) == (9, 39, 0, 12)
+    assert result.validation_accuracy is None
+    assert (result.expected_accuracy, result.expected_on) == (None, 0)
+    assert (result.coverage, result.set_size) == (None, None)
+
+
+def test_what_a_method_expects_is_its_accuracy_out_of_fold():
+    graphs = planted_motifs(100, n_nodes=12)
+    method = make("ldp", trees=20, cross_fit=5)
+    result = evaluate_split(method, graphs, make_split(graphs, protocol="budget", labels=0.3))
+    held = method.held_out_
+    expected = 100 * (held.proba.argmax(axis=1) == held.targets).mean()
+    assert result.expected_accuracy == pytest.approx(expected)
+    assert result.expected_on == result.labeled == 30
+    assert result.coverage is not None
+    with_val = evaluate_split(make("ldp", trees=20), graphs, make_split(graphs))
+    assert with_val.expected_on == with_val.validation == 10
+    assert with_val.expected_accuracy == pytest.approx(with_val.validation_accuracy)
+
+
+def test_every_metric_is_in_a_result_and_its_mean_in_a_summary():
+    graphs = planted_motifs(100, n_nodes=12)
+    build = lambda seed: make("ldp", trees=20, random_state=seed)  # noqa: E731
+    results = tuple(evaluate_splits(build, graphs, splits=2))
+    one = Evaluation("ldp", "toy", "fair", 0.1, results).summary("roc_auc")
+    assert one["metrics"].keys() == METRICS.keys()
+    for name in METRICS:
+        assert one["metrics"][name] == pytest.approx(np.mean([getattr(r, name) for r in results]))
+    assert (one["metric"], one["mean"]) == ("roc_auc", one["metrics"]["roc_auc"])
+    for result in results:
+        truth = graphs.targets[make_split(graphs, seed=result.seed).test]
+        sizes = np.bincount(truth)
+        assert result.majority_share == 100 * sizes.max() / len(truth)
+        right = sum(
+            n * result.recalls[name] for n, name in zip(sizes, graphs.class_names, strict=True)
+        )
+        assert right / len(truth) == pytest.approx(result.accuracy)
+
+
+def test_a_class_that_nobody_labeled_leaves_the_areas_out():
+    graphs = planted_motifs(60, n_nodes=12)
+    split = make_split(graphs)
+    one = split.labeled[graphs.targets[split.labeled] == 0]
+    only = replace(split, labeled=one, validation=np.empty(0, dtype=np.int64))
+    with pytest.warns(KgnnWarning):
+        result = evaluate_split(make("ldp", trees=5), graphs, only)
+    assert (result.roc_auc, result.average_precision) == (None, None)
+    summary = Evaluation("ldp", "toy", "fair", 0.1, (result,)).summary("roc_auc")
+    assert (summary["mean"], summary["std"]) == (None, None)
 
 
 @parameters
@@ -136,8 +214,12 @@ def test_results_are_percentages_of_the_right_graphs():
         "dataset",
         "protocol",
         "labels",
+        "metric",
         "mean",
         "std",
+        "majority_share",
+        "metrics",
+        "recalls",
         "seconds",
         "peak_mib",
         "splits",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.evaluation.splits import Split, make_split
+from kgnn.evaluation.splits import Split, make_split, parse_labels
 from kgnn.graphs.datasets.toy import cycles_and_trees, random_graphs
 from kgnn.graphs.loading import load
 from kgnn.graphs.packing import pack
@@ -123,3 +123,116 @@ def test_a_handful_of_graphs_is_too_few_to_evaluate_on():
             make_split(random_graphs(n, n_nodes=3, n_edges=2))
     split = make_split(cycles_and_trees(7))
     assert min(map(len, (split.labeled, split.unlabeled, split.validation, split.test))) > 0
+
+
+UNEVEN = pack("uneven", [1] * 300, [], [], targets=["a"] * 210 + ["b"] * 66 + ["c"] * 24)
+BUDGETS = (0.02, 0.1, 0.3, 0.7)
+
+
+def counts(rows, graphs=UNEVEN):
+    return np.bincount(graphs.targets[rows], minlength=graphs.n_classes)
+
+
+def budget(labels, seed=0, graphs=UNEVEN):
+    return make_split(graphs, protocol="budget", labels=labels, seed=seed)
+
+
+@pytest.mark.parametrize("labels", [*BUDGETS, 3, 20, 100, "1/class", "5/class", "18/class"])
+def test_a_budget_is_every_label_that_there_is_and_all_else_is_unlabeled_or_test(labels):
+    wanted = labels
+    if isinstance(labels, str):
+        wanted = 3 * int(labels.split("/")[0])
+    elif isinstance(labels, float):
+        wanted = round(300 * labels)
+    for seed in range(5):
+        split = budget(labels, seed)
+        rows = np.concatenate([split.labeled, split.unlabeled, split.test])
+        assert sorted(rows) == list(range(300))
+        assert sizes(split) == (wanted, 240 - wanted, 0, 60)
+
+
+def test_labels_of_a_budget_and_test_have_the_classes_in_proportion():
+    for seed in range(20):
+        for labels in (20, 50, 0.3):
+            split = budget(labels, seed)
+            share = counts(np.concatenate([split.labeled, split.unlabeled])) / 240
+            assert (abs(counts(split.labeled) - len(split.labeled) * share) < 1).all()
+        assert (abs(counts(split.test) - np.array([42, 13.2, 4.8])) <= 2).all()
+        assert (counts(budget(3, seed).labeled) == 1).all()
+        assert (counts(budget("5/class", seed).labeled) == 5).all()
+
+
+def test_a_smaller_budget_is_a_part_of_a_larger_one_and_test_stays():
+    for seed in range(5):
+        for several in (BUDGETS, range(3, 240, 7), [f"{n}/class" for n in range(1, 19)]):
+            splits = [budget(labels, seed) for labels in several]
+            for few, many in zip(splits, splits[1:], strict=False):
+                assert set(few.labeled) < set(many.labeled)
+                assert (few.test == many.test).all()
+        assert (budget(20, seed).test == budget("5/class", seed).test).all()
+    assert len({tuple(budget(20, seed).test) for seed in range(5)}) == 5
+
+
+def test_budgets_are_paired_with_fair_splits_by_their_test():
+    for seed in range(5):
+        fair = make_split(UNEVEN, seed=seed)
+        assert (budget(0.1, seed).test == fair.test).all()
+        # Nearly the same labels, too: fair splits are stratified a little less exactly.
+        assert len(set(budget(0.1, seed).labeled) & set(fair.labeled)) >= 27
+
+
+def test_places_of_unlabeled_graphs_say_nothing_of_their_classes():
+    split = budget(20, graphs=pack("even", [1] * 300, [], [], targets=["a", "b"] * 150))
+    changes = np.diff(np.arange(300)[split.unlabeled] % 2) != 0
+    assert 0.35 < changes.mean() < 0.65
+
+
+def test_every_class_has_a_label_and_none_is_in_test_alone():
+    graphs = pack("rare", [1] * 60, [], [], targets=["a"] * 57 + ["b"] * 2 + ["c"])
+    for seed in range(20):
+        for labels in (0.01, 3, 10):
+            split = budget(labels, seed, graphs)
+            assert (counts(split.labeled, graphs) >= 1).all()
+            assert counts(split.test, graphs)[2] == 0
+
+
+def test_budgets_that_cannot_be_are_refused():
+    for labels in (0.0, 0.8, 1.0, 20.0, -1, 0, "5", "0/class", "5/graph", "x", ""):
+        with pytest.raises(ParameterError, match=f"budget must be .*5/class, got {labels}"):
+            budget(labels)
+    with pytest.raises(
+        GraphDataError, match="class 'c' of 'uneven' has 19 graphs outside TEST; 20"
+    ):
+        budget("20/class")
+    for labels in (2, 241):
+        with pytest.raises(GraphDataError, match=f"3 classes, .* got a budget of {labels} labels"):
+            budget(labels)
+    for protocol in ("fair", "paper"):
+        for labels in (20, "5/class"):
+            with pytest.raises(ParameterError, match=f"got {labels}. A number .* 'budget'"):
+                make_split(UNEVEN, protocol=protocol, labels=labels)
+
+
+def test_budgets_survive_json(tmp_path):
+    for labels in (0.1, 20, "5/class"):
+        split = budget(labels)
+        split.save(tmp_path / "split.json")
+        again = Split.load(tmp_path / "split.json", UNEVEN)
+        assert again.labels == labels
+        assert type(again.labels) is type(labels)
+        assert all((getattr(split, part) == getattr(again, part)).all() for part in PARTS)
+
+
+@pytest.mark.parametrize(("text", "labels"), [("0.1", 0.1), (" 20 ", 20), ("5/class", "5/class")])
+def test_labels_are_read_from_text(text, labels):
+    assert parse_labels(text) == labels
+    assert type(parse_labels(text)) is type(labels)
+
+
+def test_fair_and_paper_splits_are_those_of_old_records():
+    # Written down when the protocol 'budget' was added.
+    fair, paper = make_split(UNEVEN, seed=3), make_split(UNEVEN, protocol="paper")
+    assert fair.labeled[:4].tolist() == [74, 115, 265, 289]
+    assert fair.validation[:4].tolist() == [178, 254, 134, 194]
+    assert fair.test[:4].tolist() == [41, 295, 121, 238]
+    assert paper.test[:6].tolist() == [64, 107, 126, 25, 24, 222]

@@ -12,7 +12,7 @@ from kgnn.seeds import seeded_torch
 GRAPHS = planted_motifs(48, n_nodes=10)
 LABELS = np.where(np.arange(40) < 10, GRAPHS.targets[:40], -1)
 NEW = GRAPHS[40:]
-FAST = {"epochs": 4, "width": 8, "batch_size": 8, "committee": 1}
+FAST = {"epochs": 4, "width": 8, "batch_size": 8, "committee": 1, "cross_fit": 0}
 
 
 def fitted(cls, labels=LABELS, graphs=GRAPHS[:40], **settings):

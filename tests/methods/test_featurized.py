@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from kgnn.engine.task import Task
+from kgnn.estimator.calibration import sharpen
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.featurized import Machine, _folds, margins
 from kgnn.methods.wl import WL
@@ -35,7 +37,7 @@ def test_the_committee_is_the_mean_of_its_members():
         (m.score for m in model.members_), reverse=True
     )
     mean = np.mean([m.proba(m.featurizer.transform(graphs[30:])) for m in model.members_], axis=0)
-    assert (model.predict_proba(graphs[30:]) == mean).all()
+    assert (model.predict_proba(graphs[30:]) == sharpen(mean, model.sharpness_)).all()
 
 
 def test_soft_votes_are_counted_votes_where_every_decision_is_clear():
@@ -58,13 +60,22 @@ def test_soft_votes_are_counted_votes_where_every_decision_is_clear():
 
 
 @pytest.mark.parametrize(("counts", "n_folds"), [((1, 5), 0), ((2, 5), 2), ((9, 9), 5)])
-def test_there_are_as_many_folds_as_the_rarest_class_allows(counts, n_folds):
+def test_with_val_there_are_as_many_folds_as_the_rarest_class_allows(counts, n_folds):
     targets = np.repeat([0, 1], counts)
-    folds = _folds(targets, seed=0)
+    graphs = planted_motifs(len(targets))
+    folds = _folds(Task(graphs, targets, 2, (graphs, targets), seed=0))
     assert len(folds) == n_folds
     for train, held_out in folds:
         assert set(targets[train]) == {0, 1}
         assert set(train) | set(held_out) == set(range(len(targets)))
+
+
+def test_without_val_the_folds_are_those_of_the_task():
+    targets = np.array([0, -1, 1, -1, 0, 1])
+    held = (np.array([0, 5]), np.array([], dtype=np.int64), np.array([2, 4]))
+    folds = _folds(Task(planted_motifs(6), targets, 2, None, seed=0, folds=held))
+    places = [(train.tolist(), held_out.tolist()) for train, held_out in folds]
+    assert places == [([1, 2], [0, 3]), ([0, 3], [1, 2])]
 
 
 def points(n_classes, seed=0):

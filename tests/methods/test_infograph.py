@@ -23,7 +23,7 @@ from tests.tensors import asking, normal
 GRAPHS = planted_motifs(48, n_nodes=10)
 LABELS = np.where(np.arange(40) < 10, GRAPHS.targets[:40], -1)
 NEW = GRAPHS[40:]
-FAST = {"epochs": 4, "width": 8, "batch_size": 8, "committee": 1}
+FAST = {"epochs": 4, "width": 8, "batch_size": 8, "committee": 1, "cross_fit": 0}
 
 
 def fitted(cls=InfoGraph, labels=LABELS, graphs=GRAPHS[:40], **settings):
@@ -126,7 +126,7 @@ def test_psi_learns_its_task_in_full_however_little_phi_is_tied_to_it():
 def test_phi_alone_predicts():
     model = fitted()
     before = model.predict_proba(NEW)
-    module = model.gnn_.fitted.module
+    module = model.gnn_.fitted[0].module
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             if not name.startswith("phi."):
@@ -151,7 +151,7 @@ def test_hidden_labels_change_no_bit(separate_encoder):
         fitted(graphs=graphs, separate_encoder=separate_encoder)
         for graphs in (GRAPHS[:40], GRAPHS[:40].with_targets(garbage))
     ]
-    first, second = (model.gnn_.fitted.module.state_dict() for model in models)
+    first, second = (model.gnn_.fitted[0].module.state_dict() for model in models)
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 

@@ -10,7 +10,7 @@ from kgnn.testing import CHECKS
 
 TRAIN = planted_motifs(40, n_nodes=12)
 LABELS = np.where(np.arange(40) < 12, TRAIN.targets, -1)
-FAST = {"epochs": 3, "pretrain_epochs": 2, "width": 8, "committee": 1}
+FAST = {"epochs": 3, "pretrain_epochs": 2, "width": 8, "committee": 1, "cross_fit": 0}
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30).map(np.array)
 
 

@@ -33,8 +33,8 @@ def test_the_calibrated_likelihood_on_val_chooses_the_epoch():
 
 def test_batch_statistics_are_those_of_the_training_graphs():
     graphs = planted_motifs(30)
-    model = GNNSup(epochs=2, batch_size=4).fit(graphs)
-    layer = model.gnn_.fitted.module.layers[0]
+    model = GNNSup(epochs=2, batch_size=4, cross_fit=0).fit(graphs)
+    layer = model.gnn_.fitted[0].module.layers[0]
     batch = GraphBatches(graphs, model.gnn_.node_features)[np.arange(30)]
     with torch.no_grad():
         total = batch.sums(1).forward(batch.features)
@@ -43,8 +43,8 @@ def test_batch_statistics_are_those_of_the_training_graphs():
 
 
 def _network(graphs, **settings):
-    gnn = GNNSup(epochs=1, **settings).fit(graphs).gnn_
-    return gnn.node_features.degrees, gnn.fitted.module.pooling
+    gnn = GNNSup(epochs=1, cross_fit=0, **settings).fit(graphs).gnn_
+    return gnn.node_features.degrees, gnn.fitted[0].module.pooling
 
 
 def test_dense_graphs_without_labels_have_degrees_for_features():

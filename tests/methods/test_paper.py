@@ -139,15 +139,14 @@ def test_the_paper_settings_are_algorithm_1_to_the_letter(make_graphs, n_classes
     unlabeled = np.flatnonzero(labels < 0)
     assert len(model.course_.rounds) == len(expected) > 2
     for done, told in zip(model.course_.rounds, expected, strict=True):
-        close(done.fitted[0].module.state_dict(), told["theta"])
+        (p,), *q = done.fitted  # one member each
+        close(p.module.state_dict(), told["theta"])
         epochs = np.array_split(told["p_losses"], EPOCHS)
-        np.testing.assert_allclose(
-            done.fitted[0].history.loss, [each.mean() for each in epochs], rtol=1e-4
-        )
+        np.testing.assert_allclose(p.history.loss, [each.mean() for each in epochs], rtol=1e-4)
         if "phi" not in told:
-            assert len(done.fitted) == 1  # Algorithm 1 initializes θ alone
+            assert not q  # Algorithm 1 initializes θ alone
             continue
-        close(done.fitted[1].module.state_dict(), told["phi"])
+        close(q[0][0].module.state_dict(), told["phi"])
         for_p, for_q = done.selections
         assert for_p.rows.tolist() == unlabeled[told["for_p"]].tolist()
         assert for_q.rows.tolist() == unlabeled[told["for_q"]].tolist()
@@ -156,7 +155,7 @@ def test_the_paper_settings_are_algorithm_1_to_the_letter(make_graphs, n_classes
     # Logits and annotations of the last round, by the networks that it left.
     gnn, memory = model.networks_
     told = expected[-1]
-    np.testing.assert_allclose(memory.annotate(unlabeled), told["q"], atol=1e-5)
+    np.testing.assert_allclose(memory.annotate(unlabeled), [told["q"]], atol=1e-5)
     drawn = [dense(graph) for graph in graphs]
     logits = literal_kgnn.gnn_forward(told["theta"], drawn, False)
     np.testing.assert_allclose(gnn.logits(gnn.prepare(graphs)), logits.numpy(), atol=1e-5)

@@ -23,7 +23,7 @@ from kgnn.progress import listening
 GRAPHS = planted_motifs(60, n_nodes=12)
 TRAIN, NEW = GRAPHS[:40], GRAPHS[40:]
 LABELS = np.where(np.arange(40) < 12, TRAIN.targets, -1)
-FAST = {"epochs": 3, "pretrain_epochs": 2, "width": 8, "committee": 1}
+FAST = {"epochs": 3, "pretrain_epochs": 2, "width": 8, "committee": 1, "cross_fit": 0}
 EVERY = [GraphCL, JOAO, InfoGraph, ASGN]
 
 
@@ -40,14 +40,14 @@ def test_fine_tuning_starts_from_the_encoder_and_moves_all_of_it(monkeypatch):
 
     monkeypatch.setattr(network_module, "train", spy)
     model = GraphCL(**FAST).fit(TRAIN, LABELS)
-    plain = GNNSup(epochs=3, width=8).fit(TRAIN, LABELS)
+    plain = GNNSup(epochs=3, width=8, cross_fit=0).fit(TRAIN, LABELS)
     pretrained, random = starts
     assert same({k: v for k, v in pretrained.items() if k in model.encoder_}, model.encoder_)
     # The rest is new, as if nothing had been learned before.
     rest = pretrained.keys() - model.encoder_.keys()
     assert {name.partition(".")[0] for name in rest} == {"pooled_norm", "classifier"}
     assert all(torch.equal(pretrained[name], random[name]) for name in rest)
-    final = model.gnn_.fitted.module.state_dict()
+    final = model.gnn_.fitted[0].module.state_dict()
     for name in ("layers.0.inner.weight", "layers.2.norm.bias", "classifier.0.weight"):
         assert not torch.equal(final[name], pretrained[name])
     assert not np.array_equal(model.predict_proba(NEW), plain.predict_proba(NEW))
@@ -261,7 +261,7 @@ def test_a_subclass_writes_one_function():
             return Pretrained(weights, {"loss": [0.0]})
 
     model = Zeros(epochs=1, learning_rate=0.0).fit(TRAIN, LABELS)
-    weights = model.gnn_.fitted.module.state_dict()
+    weights = model.gnn_.fitted[0].module.state_dict()
     assert (weights["layers.0.inner.weight"] == 0).all()
     assert (weights["layers.1.inner.weight"] != 0).any()
 

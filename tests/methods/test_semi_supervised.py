@@ -9,7 +9,7 @@ from torch.autograd import gradcheck
 from kgnn.engine.batch import GraphBatch, GraphBatches
 from kgnn.engine.fast.quotients import ColorBatch
 from kgnn.engine.gin import GIN
-from kgnn.engine.network import Examples, OptimizerConfig, one_hot
+from kgnn.engine.network import Examples, OptimizerConfig, Training, one_hot
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.views import drop_edges
 from kgnn.errors import KgnnWarning
@@ -33,7 +33,7 @@ TERMS = {
     VAT: "smoothness",
     InfoGraph: "infomax",
 }
-FAST_KGNN = {"epochs": 4, "width": 8, "batch_size": 8}
+FAST_KGNN = {"epochs": 4, "width": 8, "batch_size": 8, "cross_fit": 0}
 every_method = pytest.mark.parametrize("cls", METHODS)
 POOL = planted_motifs(40, n_nodes=10)
 LABELED, UNLABELED = np.arange(9), np.arange(9, 40)
@@ -84,7 +84,7 @@ def test_an_extra_pass_is_not_counted_in_the_statistics(cls):
 def test_hidden_labels_change_no_bit(cls):
     garbage = np.where(LABELS >= 0, LABELS, 1 - GRAPHS.targets[:40])
     states = [
-        fitted(cls, graphs=graphs).gnn_.fitted.module.state_dict()
+        fitted(cls, graphs=graphs).gnn_.fitted[0].module.state_dict()
         for graphs in (GRAPHS[:40], GRAPHS[:40].with_targets(garbage))
     ]
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
@@ -103,24 +103,19 @@ def test_no_unlabeled_graphs_are_no_problem(cls):
 def test_trainings_take_the_weights_in_turn_and_predict_together():
     model = fitted(EntMin, committee=3, weight=(0.5, 0.0))
     alone = fitted(EntMin, weight=0.5)
-    assert len(model.gnn_.fitted) == 3
-    assert [bool(member.history.parts) for member in model.gnn_.fitted] == [
-        True,
-        False,
-        True,
-    ]
     members = model.gnn_.fitted
+    assert [bool(member.history.parts) for member in members] == [True, False, True]
     prepared = model.gnn_.prepare(NEW)
-    first = model.gnn_.logits(prepared, members[0])
+    first = model.gnn_.logits(prepared, members[:1])
     np.testing.assert_allclose(first, alone.gnn_.logits(prepared))
-    logs = [log_softmax(model.gnn_.logits(prepared, each), axis=1) for each in members]
+    logs = [log_softmax(model.gnn_.logits(prepared, [each]), axis=1) for each in members]
     expected = softmax(np.mean(logs, axis=0), axis=1)
     np.testing.assert_allclose(model.predict_proba(NEW), expected)
 
 
 def test_without_weight_and_committee_it_is_supervised_training_on_the_same_steps():
     # Four steps for the 30 unlabeled graphs, two for the ten labeled ones: twice the epochs.
-    supervised = GNNSup(epochs=8, width=8, batch_size=8).fit(GRAPHS[:40], LABELS)
+    supervised = GNNSup(**{**FAST, "epochs": 8}).fit(GRAPHS[:40], LABELS)
     without = fitted(EntMin, weight=0.0)
     assert (without.predict_proba(NEW) == supervised.predict_proba(NEW)).all()
 
@@ -206,14 +201,14 @@ def network_with(term, *, unlabeled=UNLABELED, weight=2.0, ramp_up=0.5, dropout=
         layers=layers,
         unlabeled=unlabeled,
         term=term,
-        weight=weight,
+        weights=(weight,),
         ramp_up=ramp_up,
     )
 
 
 def fit(term, **options):
     network = network_with(term, **options)
-    network.fit(EXAMPLES, None, seed=0)
+    network.fit([Training(EXAMPLES, seed=0)])
     return network
 
 
@@ -221,7 +216,7 @@ def losses(term, n_steps, **options):
     """The parts of the loss of the first steps, without changing any weight."""
     network = network_with(term, **options)
     module = network._build(EXAMPLES)
-    objective = network._objective(module, EXAMPLES, None, np.random.default_rng(0))
+    objective = network._objective(module, Training(EXAMPLES, 0), None, np.random.default_rng(0))
     return [objective(objective.rows[:4]) for _ in range(n_steps)]
 
 
@@ -267,7 +262,7 @@ def test_labeled_and_unlabeled_graphs_go_through_the_network_in_one_batch():
         return module
 
     network.build = listened_to
-    network.fit(EXAMPLES, None, seed=0)
+    network.fit([Training(EXAMPLES, seed=0)])
     steps = [len(step.rows) for step in term.steps]
     # The last pass is that of the statistics.
     assert passed == [*steps, 40]
@@ -280,9 +275,9 @@ def test_labeled_and_unlabeled_graphs_go_through_the_network_in_one_batch():
 def test_a_term_begins_with_the_module_and_follows_each_step():
     term = Recording()
     network = fit(term)
-    assert term.begun == [network.fitted.module]
+    assert term.begun == [network.fitted[0].module]
     assert term.followed == len(term.steps)
-    network.fit(EXAMPLES, None, seed=1)
+    network.fit([Training(EXAMPLES, seed=1)])
     assert len(term.begun) == 2
 
 
@@ -313,7 +308,7 @@ def test_without_ramp_up_the_weight_is_there_at_once():
 
 def test_the_history_has_the_mean_of_each_part():
     network = fit(Recording(), ramp_up=0.0)
-    history = network.fitted.history
+    history = network.fitted[0].history
     assert list(history.parts) == ["labeled", "one"]
     assert history.parts["one"] == [2.0] * PLAN.epochs
     total = np.add(history.parts["labeled"], 2.0)
@@ -331,10 +326,10 @@ def test_with_weight_zero_unlabeled_graphs_only_count_the_steps():
     network = fit(term, weight=0.0)
     assert term.steps == []
     assert term.followed == 0
-    assert network.fitted.history.parts == {}
+    assert network.fitted[0].history.parts == {}
     other = fit(Recording({"x": 1.0}), weight=0.0)
     for a, b in zip(
-        network.fitted.module.parameters(), other.fitted.module.parameters(), strict=True
+        network.fitted[0].module.parameters(), other.fitted[0].module.parameters(), strict=True
     ):
         assert torch.equal(a, b)
 
@@ -343,10 +338,10 @@ def test_targets_of_unlabeled_graphs_are_not_read():
     garbage = EXAMPLES.targets.clone()
     garbage[UNLABELED] = torch.nan
     clean, poisoned = (network_with(Recording()) for _ in range(2))
-    clean.fit(EXAMPLES, None, seed=0)
-    poisoned.fit(Examples(LABELED, garbage), None, seed=0)
+    clean.fit([Training(EXAMPLES, seed=0)])
+    poisoned.fit([Training(Examples(LABELED, garbage), seed=0)])
     for a, b in zip(
-        clean.fitted.module.parameters(), poisoned.fitted.module.parameters(), strict=True
+        clean.fitted[0].module.parameters(), poisoned.fitted[0].module.parameters(), strict=True
     ):
         assert torch.equal(a, b)
 
@@ -357,7 +352,7 @@ def test_targets_of_unlabeled_graphs_are_not_read():
 @pytest.mark.parametrize(("weight", "n_graphs"), [(2.0, 40), (0.0, 9)])
 def test_statistics_are_those_of_all_graphs_that_are_trained_on(weight, n_graphs):
     network = fit(Recording(), weight=weight)
-    layer = network.fitted.module.layers[0]
+    layer = network.fitted[0].module.layers[0]
     batch = GraphBatches(POOL, network.node_features)[np.arange(n_graphs)]
     with torch.no_grad():
         total = batch.sums(1).forward(batch.features)
@@ -400,7 +395,7 @@ def test_training_that_is_stopped_leaves_a_model(cls):
     assert model.history_.interrupted
     assert len(model.history_.loss) == 3
     assert np.isfinite(model.predict_proba(NEW)).all()
-    assert not model.gnn_.fitted.module.training
+    assert not model.gnn_.fitted[0].module.training
 
 
 def test_the_model_of_a_stopped_training_is_the_best_until_then():

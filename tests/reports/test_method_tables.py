@@ -5,14 +5,17 @@ from kgnn.reports.method_tables import (
     calibration_table,
     comparison_table,
     cost_table,
+    expected_table,
     label_sets_table,
     paper_protocol_table,
+    recalls_table,
     without_twins_table,
 )
 from kgnn.reports.paper import TABLE_2
+from kgnn.reports.provenance import what_is_missing
 from kgnn.reports.report_tables import main_methods, report_tables
 from kgnn.reports.results import Results
-from tests.reports.stores import TABLE_3, records
+from tests.reports.stores import TABLE_3, records, with_metrics
 
 METHODS = ("wl", "sp", "kgnn")
 MEANS = {"wl": 65.0, "sp": 70.02, "kgnn": 70.0}
@@ -217,3 +220,71 @@ def test_every_row_is_as_long_as_the_headings(results):
 def test_methods_of_others_come_before_kgnn():
     results = Results(records(["kgnn", "gnn-sup", "mine", "ldp", "gk"], ["DD"], [0]))
     assert main_methods(results) == ["gk", "ldp", "mine", "kgnn"]
+
+
+DATASETS = ("PROTEINS", "IMDB-BINARY")
+
+
+def test_the_largest_class_stands_below_the_accuracies():
+    made = with_metrics(records(METHODS, DATASETS, range(5), accuracy=accuracy))
+    table = accuracy_table(Results(made), METHODS, DATASETS, printed=TABLE_2)
+    assert [cell.text for cell in table.rows[-1]] == ["majority class", "59.6", "59.6", ""]
+    older = Results(records(METHODS, DATASETS, range(5), accuracy=accuracy))
+    assert len(accuracy_table(older, METHODS, DATASETS).rows) == len(METHODS)
+
+
+def test_another_headline_has_its_own_ranks_marks_and_words():
+    made = with_metrics(records(METHODS, DATASETS, range(5), accuracy=accuracy))
+    results = Results(made, "roc_auc")
+    table = accuracy_table(results, METHODS, DATASETS, printed=TABLE_2)
+    found = cells(table, "PROTEINS")
+    assert found["wl"].mean == pytest.approx(100 - MEANS["wl"] / 2)
+    assert found["wl"].interval == results.find("wl", "PROTEINS").interval
+    assert (found["wl"].is_best, found["wl"].mark) == (True, "▲")
+    assert (found["wl"].aside, found["wl"].paper) == ("", None)
+    assert cells(table, "rank")["wl"].text == "1.0"
+    assert table.notes[0].startswith("ROC AUC on TEST in percent")
+    assert len(table.rows) == len(METHODS)  # no share of a class beside it
+    assert without_twins_table(results, METHODS, DATASETS).is_empty
+    [against] = [t for t in report_tables(results) if t.title == "KGNN against each method"]
+    assert against.notes[0].startswith("ROC AUC of KGNN minus")
+
+
+def test_runs_without_the_headline_are_left_out_and_counted():
+    older = records(METHODS, ["PROTEINS"], range(5))
+    newer = with_metrics(records(["wl"], ["IMDB-BINARY"], range(3)))
+    results = Results([*older, *newer], "roc_auc")
+    assert results.without_metric == 15
+    assert [(g.method, g.dataset) for g in results.groups] == [("wl", "IMDB-BINARY")]
+    assert "15 runs without ROC AUC left out." in what_is_missing(results)
+    assert Results([*older, *newer]).without_metric == 0
+
+
+def test_recalls_far_from_the_headline_are_shown():
+    made = with_metrics(records(METHODS, ["PROTEINS"], range(5), accuracy=accuracy))
+    table = recalls_table(Results(made), METHODS, ["PROTEINS"])
+    assert cells(table, "PROTEINS")["wl"].text == "a 77, c 45"
+    assert recalls_table(Results(records(METHODS, ["PROTEINS"], [0])), METHODS, []).is_empty
+
+
+def test_a_budget_has_tables_of_what_the_methods_know_of_themselves():
+    made = [
+        record
+        for labels in (0.1, 20, "5/class")
+        for record in with_metrics(
+            records(METHODS, ["PROTEINS"], range(5), protocol="budget", labels=labels)
+        )
+    ]
+    results = Results(made)
+    titles = [table.title for table in report_tables(results)]
+    for words in ("10 % labels", "20 labels", "5 labels per class"):
+        terms = f", {words} and no VAL"
+        assert f"Accuracy{terms}" in titles
+        assert f"Label sets for 90 % coverage{terms}" in titles
+    assert titles.index("Accuracy, 20 labels and no VAL") < titles.index(
+        "Accuracy, 5 labels per class and no VAL"
+    )
+    table = expected_table(results, METHODS, ["PROTEINS"], labels="5/class")
+    group = results.find("wl", "PROTEINS", protocol="budget", labels="5/class")
+    cell = cells(table, "PROTEINS")["wl"]
+    assert (cell.text, cell.aside) == ("+3.0", f"{group.mean + 3:.1f} for {group.mean:.1f}")

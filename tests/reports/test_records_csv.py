@@ -1,9 +1,11 @@
 import csv
 import io
 import json
+from dataclasses import fields
 
+from kgnn.evaluation.protocol import SplitResult
 from kgnn.reports.records_csv import COLUMNS, records_csv
-from tests.reports.stores import records, unfinished
+from tests.reports.stores import records, unfinished, with_metrics
 
 
 def rows(made):
@@ -11,7 +13,9 @@ def rows(made):
 
 
 def test_every_record_is_a_row_with_all_its_numbers():
-    made = records(["wl", "kgnn"], ["PROTEINS"], range(2), parameters={"hops": [1, 2]})
+    made = with_metrics(
+        records(["wl", "kgnn"], ["PROTEINS"], range(2), parameters={"hops": [1, 2]})
+    )
     found = rows(made)
     assert [row["key"] for row in found] == [record.cell.key for record in made]
     for row, record in zip(found, made, strict=True):
@@ -19,15 +23,17 @@ def test_every_record_is_a_row_with_all_its_numbers():
             if isinstance(value, float):
                 assert float(row[name]) == value  # to the last bit
         assert int(row["test"]) == record.result["test"]
+        assert json.loads(row["recalls"]) == record.result["recalls"]
         assert int(row["rounds"]) == len(record.result["rounds"])
         assert json.loads(row["parameters"]) == {"hops": [1, 2]}
         assert (row["method"], row["seed"]) == (record.cell.method, str(record.cell.seed))
 
 
 def test_all_numbers_of_a_result_have_a_column():
-    [record] = records(["kgnn"], ["DD"], [0])
+    [record] = with_metrics(records(["kgnn"], ["DD"], [0]))
     assert set(record.result) - {"curves"} <= set(COLUMNS)
     assert "seconds_saved" in COLUMNS
+    assert {each.name for each in fields(SplitResult)} - {"curves"} <= set(COLUMNS)
 
 
 def test_text_comes_back_as_it_was():

@@ -14,7 +14,7 @@ from kgnn.reports.results import PAPER_DATASETS, Results
 from kgnn.reports.results_page import Details, build_page
 from kgnn.reports.table import TableCell
 from tests.reports.cases import case, record_with_cases
-from tests.reports.stores import TABLE_2, TABLE_3, records, unfinished
+from tests.reports.stores import TABLE_2, TABLE_3, records, unfinished, with_metrics
 
 _EVIL = "</script></style><script>alert('x')</script>\"'`<img src=x onerror=alert(1)>&amp;$title"
 _VOID = {"meta", "br", "hr", "input", "link", "img"}
@@ -162,6 +162,26 @@ def test_other_settings_of_any_method_lead_to_their_runs():
     assert ("WL on cycles-and-trees", "fair", 0.1) in terms
     assert ("WL on DD", "paper", 0.2) in terms
     assert {"iterations": [1]} in [each["parameters"] for each in told]
+
+
+def test_a_page_of_a_budget_alone_has_its_runs_and_figures():
+    made = [
+        record
+        for labels in (20, "5/class")
+        for record in with_metrics(
+            records(["kgnn", "wl"], ["DD"], range(3), protocol="budget", labels=labels)
+        )
+    ]
+    page = Page(build_page(made, metric="roc_auc"))
+    assert "ROC AUC, 5 labels per class and no VAL" in page.text["h2"]
+    assert "ROC AUC against cost" in page.text["h2"]
+    groups = page.data["groups"]
+    assert {(g["labels"], g["labels_in_words"], g["metric"]) for g in groups} == {
+        (20, "20 labels", "ROC AUC"),
+        ("5/class", "5 labels per class", "ROC AUC"),
+    }
+    assert groups[0]["splits"][0][1] == round(made[0].result["roc_auc"], 2)
+    assert any("data-group" in button for button in page.all("button"))
 
 
 def test_figures_are_told_to_those_who_cannot_see(whole):

@@ -6,7 +6,10 @@
     methods = ["kgnn", "memnn-sup"]
     datasets = ["PROTEINS", "COLLAB"]
     labels = [0.1]                        # shares of all graphs, to 0.2; 0.1 if not given
-    protocol = "fair"                     # or "paper"
+    protocol = "fair"                     # or "paper", or "budget": its labels may also be numbers
+                                          # (20) or numbers for each class ("5/class")
+    metric = "accuracy"                   # the headline, which `kgnn bench` shows; see
+                                          # `kgnn.evaluation.metrics.METRICS`
     splits = 3                            # 5 if not given
     splits-of = { PROTEINS = 10 }         # where it differs
     cases = 0                             # graphs to keep that only the memory gets right
@@ -36,7 +39,8 @@ from kgnn.benchmark.record import Cell
 from kgnn.errors import ParameterError, UnknownNameError
 from kgnn.estimator.parameters import check, fields_of, preset
 from kgnn.estimator.registry import entries, make, method_class
-from kgnn.evaluation.splits import PROTOCOLS
+from kgnn.evaluation.metrics import require_metric
+from kgnn.evaluation.splits import MOST_LABELS, Labels, require_terms
 from kgnn.graphs.datasets.catalog import find, is_known
 
 if sys.version_info >= (3, 11):
@@ -48,7 +52,6 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 # In an installed package, beside this file; in a checkout, at its root.
 FOLDERS = (_PACKAGE / "benchmark" / "grids", _PACKAGE.parents[1] / "benchmarks")
 _PRESET = "preset"  # a key of variants beside parameters
-MOST_LABELS = 0.2  # of all graphs; `kgnn.evaluation.splits.make_split` can label no more
 
 
 class GridError(ParameterError):
@@ -84,9 +87,10 @@ def _is_choice(value: Any) -> bool:
     return isinstance(value, list) and bool(value)
 
 
-def _is_shares(value: Any) -> bool:
+def _is_labels(value: Any) -> bool:
+    """Tell whether a list can be of shares, numbers, or numbers for each class."""
     return _is_choice(value) and all(
-        isinstance(each, float) and 0 < each <= MOST_LABELS for each in value
+        isinstance(each, float | str) or _is_count(each) for each in value
     )
 
 
@@ -104,10 +108,12 @@ _KEYS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "methods": ("a list of names", _is_names),
     "datasets": ("a list of names", _is_names),
     "labels": (
-        f"a list of shares of all graphs, above 0 and at most {MOST_LABELS} (TRAIN-L)",
-        _is_shares,
+        f"a list of shares of all graphs, above 0 and at most {MOST_LABELS} (TRAIN-L); in the "
+        "protocol budget also of numbers",
+        _is_labels,
     ),
     "protocol": ("a text", lambda value: isinstance(value, str)),
+    "metric": ("a text", lambda value: isinstance(value, str)),
     "splits": ("a number from 1", _is_positive),
     "splits-of": ("a table of numbers from 1", lambda value: _is_table_of(value, _is_positive)),
     "cases": ("a number from 0", _is_count),
@@ -128,8 +134,9 @@ class Grid:
     title: str
     methods: tuple[str, ...]
     datasets: tuple[str, ...]
-    labels: tuple[float, ...] = (0.1,)
+    labels: tuple[Labels, ...] = (0.1,)
     protocol: str = "fair"
+    metric: str = "accuracy"
     splits: int = 5
     splits_of: Mapping[str, int] = field(default_factory=dict)
     cases: int = 0
@@ -170,8 +177,9 @@ class Grid:
         return grid
 
     def __post_init__(self) -> None:
-        if self.protocol not in PROTOCOLS:
-            raise ParameterError(f"The protocol must be one of {PROTOCOLS}, got '{self.protocol}'.")
+        for labels in self.labels:
+            require_terms(self.protocol, labels)
+        object.__setattr__(self, "metric", require_metric(self.metric))
 
     def _require_names(self, source: str) -> None:
         """Refuse names that do not exist, so that a slip of the pen is not simply passed over."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import shlex
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgnn.errors import KgnnError
+
+if TYPE_CHECKING:
+    from kgnn.evaluation.splits import Labels
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Cell:
     # Those that differ from the method's defaults.
     parameters: dict[str, Any] = field(default_factory=dict)
     protocol: str = "fair"
-    labels: float = 0.1  # labeled graphs as a share of all
+    labels: Labels = 0.1
     seed: int = 0  # of the split and of the method
     revision: int = 1  # of the method; see `kgnn.estimator.registry.Entry`
     cases: int = 0  # how many graphs to keep that only the memory gets right
@@ -61,14 +65,20 @@ class Cell:
         kgnn run wl DD --protocol fair --labels 0.1 --seed 3 --splits 1 '--set=iterations=1, 2'
         """
         settings = [f"--set={k}={_plain(v)}" for k, v in self.parameters.items()]
-        options = f"--protocol {self.protocol} --labels {self.labels:g} --seed {self.seed}"
+        options = f"--protocol {self.protocol} --labels {self._labels} --seed {self.seed}"
         words = ["kgnn", "run", self.method, self.dataset, *options.split(), "--splits", "1"]
         return shlex.join([*words, *settings])
 
     def __str__(self) -> str:
         settings = "".join(f", {k}={_plain(v)}" for k, v in self.parameters.items())
-        share = "" if self.labels == 0.1 else f", {self.labels:g} labels"
+        share = "" if self.labels == 0.1 else f", {self._labels} labels"
+        if self.protocol == "budget":
+            share = f", budget of {self._labels} labels"
         return f"{self.method} on {self.dataset}, split {self.seed}{share}{settings}"
+
+    @property
+    def _labels(self) -> str:
+        return f"{self.labels:g}" if isinstance(self.labels, float) else str(self.labels)
 
 
 def _plain(value: Any) -> str:
@@ -83,20 +93,23 @@ _KINDS: dict[type, tuple[str, ...]] = {
     str: ("dataset", "outcome", "reason", "finished"),
     dict: ("result", "all_parameters", "versions", "machine"),
 }
-# The numbers of a result that others count on, and how large they may be.
+_PERCENT, _ANY = (0.0, 100.0), (0.0, math.inf)
+# The numbers of a result that others count on, and how small and large they may be.
 _NEEDED = {
-    "accuracy": 100.0,
-    **dict.fromkeys(("labeled", "unlabeled", "test", "seconds"), math.inf),
+    "accuracy": _PERCENT,
+    **dict.fromkeys(("labeled", "unlabeled", "test", "seconds"), _ANY),
 }
-# Those that there may be none of.
+# Those that there may be none of; older records have fewer.
 _OPTIONAL = {
-    **dict.fromkeys(("validation_accuracy", "accuracy_without_twins", "coverage"), 100.0),
-    **dict.fromkeys(
-        ("without_twins", "brier", "calibration_error", "set_size", "validation"), math.inf
-    ),
-    **dict.fromkeys(("cpu_seconds", "seconds_saved", "peak_mib"), math.inf),
+    **dict.fromkeys(("validation_accuracy", "accuracy_without_twins", "coverage"), _PERCENT),
+    **dict.fromkeys(("balanced_accuracy", "macro_f1", "roc_auc", "average_precision"), _PERCENT),
+    **dict.fromkeys(("majority_share", "expected_accuracy"), _PERCENT),
+    "matthews": (-100.0, 100.0),
+    **dict.fromkeys(("log_loss", "brier", "calibration_error", "set_size"), _ANY),
+    **dict.fromkeys(("without_twins", "expected_on", "validation"), _ANY),
+    **dict.fromkeys(("cpu_seconds", "seconds_saved", "peak_mib"), _ANY),
 }
-_PARTS: dict[str, type] = {"rounds": list, "curves": dict, "cases": list}
+_PARTS: dict[str, type] = {"recalls": dict, "rounds": list, "curves": dict, "cases": list}
 
 
 @dataclass(frozen=True)
@@ -196,16 +209,23 @@ def _require_types(record: Record, source: str) -> None:
         for name in names:
             if not isinstance(values[name], kind):
                 raise RecordError(f"{source} is a damaged record: '{name}' is no {kind.__name__}")
+    labels = record.cell.labels
+    is_number = isinstance(labels, int | float) and not isinstance(labels, bool)
+    if not is_number and not re.fullmatch("[0-9]+/class", str(labels)):
+        raise RecordError(
+            f"{source} is a damaged record: 'labels' must be a number or like 5/class, got {labels}"
+        )
 
 
 def _require_result(result: dict[str, Any], source: str) -> None:
     """Refuse a result whose numbers are missing or impossible."""
-    for name, most in {**_NEEDED, **_OPTIONAL}.items():
+    for name, (least, most) in {**_NEEDED, **_OPTIONAL}.items():
         value = result.get(name)
         if value is None and name in _OPTIONAL:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-            wanted = "from 0" if math.isinf(most) else f"from 0 to {most:g}"
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is None or not is_number or not least <= value <= most:
+            wanted = f"from {least:g}" + ("" if math.isinf(most) else f" to {most:g}")
             got = f"got {value!r}" if name in result else "and it is missing"
             raise RecordError(
                 f"{source} is a damaged record: 'result.{name}' must be a number {wanted}, {got}"

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Group
 from rich.live import Live
+from rich.table import Table
 from rich.text import Text
 
 from kgnn.cli.own_graphs import JsonOption, require_writable_folder
-from kgnn.cli.show import err, print_json, progress_bars, say, table
+from kgnn.cli.show import err, out, print_json, progress_bars, say, table
 from kgnn.errors import ParameterError
 
 if TYPE_CHECKING:
     from kgnn.benchmark.engines import Engine
+    from kgnn.benchmark.record import Cell
     from kgnn.benchmark.running import Progress
+    from kgnn.benchmark.store import Store
 
 _ENGINES = ("processes", "here", "ray")
 _MOST_LINES = 8  # of running or failed cells
@@ -29,7 +32,12 @@ _LEAST_MEMORY = 64 << 20  # bytes; libraries alone allocate as much for their th
 def bench(
     grid: Annotated[str, typer.Argument(help="A name (table2, quick, …) or a .toml file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The store: a folder of records.")],
-    protocol: Annotated[str | None, typer.Option(help="fair or paper, as the grid says.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="fair, paper or budget; else as the grid says.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="The headline, as in `kgnn run`; else as the grid says.")
+    ] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="Number of splits.")] = None,
     only: Annotated[
         list[str] | None, typer.Option(help="A part: method=kgnn,wl or dataset=PROTEINS.")
@@ -54,6 +62,8 @@ def bench(
     chosen = Grid.load(grid)
     if protocol is not None:
         chosen = replace(chosen, protocol=protocol)
+    if metric is not None:
+        chosen = replace(chosen, metric=metric)
     if splits is not None:
         chosen = replace(chosen, splits=splits, splits_of={})
     chosen = chosen.only(**_parts(only or []))
@@ -80,8 +90,13 @@ def bench(
         none = "stopped before any cell was finished; nothing was written"
         say(kept if output.is_dir() else none)
         raise typer.Exit(130) from None
-    summary = _summary(progress)
-    print_json(summary) if as_json else _tell(summary, output)
+    summary = {**_summary(progress), **_scores(cells, Store(output), chosen.metric)}
+    if as_json:
+        print_json(summary)
+    else:
+        if summary["scores"]:
+            out().print(_score_table(summary))
+        _tell(summary, output)
     if progress.failed:
         raise typer.Exit(1)
 
@@ -166,6 +181,57 @@ def _summary(progress: Progress) -> dict[str, Any]:
         "declined": sum(record.outcome == "declined" for record in progress.finished),
         "failed": {str(record.cell): record.reason for record in progress.failed},
     }
+
+
+def _scores(cells: list[Cell], store: Store, metric: str) -> dict[str, Any]:
+    """Return the means of all metrics over splits, for each method on each dataset."""
+    from kgnn.evaluation.metrics import METRICS, mean_and_std
+    from kgnn.reports.results import Results
+
+    records = [record for cell in cells if (record := store.get(cell))]
+    names = ("majority_share", *METRICS)
+    scores = []
+    for group in Results(records, metric).groups:
+        values = {name: group.values(name) for name in names}
+        means = {name: mean_and_std(own)[0] if own else None for name, own in values.items()}
+        scores.append(
+            {
+                **{key: getattr(group, key) for key in ("method", "dataset", "labels")},
+                "parameters": group.parameters,
+                "splits": len(group.records),
+                "mean": group.mean,
+                "std": group.std if len(group.records) > 1 else None,
+                "majority_share": means.pop("majority_share"),
+                "metrics": means,
+            }
+        )
+    return {"metric": metric, "scores": scores}
+
+
+def _score_table(summary: dict[str, Any]) -> Table:
+    """Write the headline, with a row for each method on the same terms."""
+    from kgnn.evaluation.metrics import METRICS
+    from kgnn.evaluation.splits import labels_in_words
+
+    metric, scores = METRICS[summary["metric"]], summary["scores"]
+    datasets = list(dict.fromkeys(each["dataset"] for each in scores))
+    rows: dict[tuple[str, str, str], dict[str, str]] = {}
+    majority: dict[str, str] = {}
+    for each in scores:
+        settings = ", ".join(f"{key}={value}" for key, value in each["parameters"].items())
+        row = (each["method"], labels_in_words(each["labels"]), settings)
+        spread = "" if each["std"] is None else f" ± {metric.written(each['std'])}"
+        rows.setdefault(row, {})[each["dataset"]] = metric.written(each["mean"]) + spread
+        majority[each["dataset"]] = METRICS["accuracy"].written(each["majority_share"])
+    unit = ", %" if metric.is_percent else ""
+    title = f"Mean {metric.title} on TEST{unit}"
+    grid = table(title, "method", "labels", "settings", *(f">{name}" for name in datasets))
+    for row, found in rows.items():
+        grid.add_row(*row, *(found.get(dataset, "") for dataset in datasets))
+    if summary["metric"] == "accuracy":
+        grid.add_section()
+        grid.add_row("majority class", "", "", *(majority[dataset] for dataset in datasets))
+    return grid
 
 
 def _tell(told: dict[str, Any], store: Path) -> None:

@@ -58,7 +58,7 @@ def demo(
                 fitted[name] = make(name, random_state=seed)
                 results[name] = evaluate_split(fitted[name], graphs, split)
         # The method is chosen on VAL, like everything else that is chosen.
-        best = max(results, key=lambda name: results[name].validation_accuracy)
+        best = max(results, key=lambda name: results[name].validation_accuracy or 0.0)
         fitted[best].name_classes(graphs.class_names)
         predictions = _predictions(fitted[best], graphs, split)
         bars.update(waiting, description="saving and explaining", advance=1)

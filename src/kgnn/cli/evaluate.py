@@ -16,6 +16,7 @@ from kgnn.cli.own_graphs import (
     LabelColumn,
     LabelsFile,
     LabelsOption,
+    MetricOption,
     ReadOption,
     ThreadsOption,
     load_with_labels,
@@ -38,11 +39,15 @@ def evaluate(
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     ignore_unknown: IgnoreUnknown = False,
+    metric: MetricOption = "accuracy",
     read: ReadOption = None,
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Compare the predictions of a model with the labels of the graphs in DATA."""
+    from kgnn.evaluation.metrics import require_metric
+
+    headline = require_metric(metric)
     given_in = LabelsFile(labels, id_column, label_column, ignore_unknown)
     require_labels_file(given_in)
     options = reading_options(data, read)
@@ -56,9 +61,9 @@ def evaluate(
         with limit_threads(threads):
             found = _judged(opened, graphs)
     if as_json:
-        print_json(found.record())
+        print_json({"metric": headline, **found.record()})
     else:
-        _show(found.quality)
+        _show(found.quality, headline)
         say(*found.notes())
 
 
@@ -140,10 +145,10 @@ def _judged(model: GraphClassifier, graphs: GraphDataset) -> Judged:
     )
 
 
-def _show(found: Quality) -> None:
+def _show(found: Quality, headline: str) -> None:
     console = out()
-    told = f"{found.in_words()}, Brier score {found.brier:.3f}"
-    console.print(told, highlight=False, soft_wrap=True)
+    console.print(found.in_words(), highlight=False, soft_wrap=True)
+    console.print(_metrics(found, headline))
     console.print(_confusion(found))
     if found.sets:
         console.print(_sets(found))
@@ -152,6 +157,19 @@ def _show(found: Quality) -> None:
             f"The model does not know the classes {', '.join(sorted(strange))}; their graphs count "
             "as wrong."
         )
+
+
+def _metrics(found: Quality, headline: str) -> Table:
+    """Write all metrics, the headline first."""
+    from kgnn.evaluation.metrics import METRICS
+
+    grid = table("Metrics", "metric", ">value")
+    for name in sorted(METRICS, key=lambda name: name != headline):
+        metric, value = METRICS[name], getattr(found, name)
+        unit = " %" if metric.is_percent and value is not None else ""
+        shown = f"{metric.written(metric.in_units(value))}{unit}"
+        grid.add_row(metric.title, shown, style="bold" if name == headline else None)
+    return grid
 
 
 def _confusion(found: Quality) -> Table:

@@ -57,6 +57,13 @@ DataArgument = Annotated[
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out graphs that cannot be read.")]
 ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads to compute with.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+MetricOption = Annotated[
+    str,
+    typer.Option(
+        help="The headline: accuracy, balanced_accuracy, macro_f1, matthews, roc_auc, "
+        "average_precision, log_loss or brier."
+    ),
+]
 # A disk with less than this is as good as full.
 _PROBE_BYTES = 1 << 20
 

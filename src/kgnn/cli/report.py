@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgnn.cli.own_graphs import require_writable, require_writable_folder
+from kgnn.cli.own_graphs import MetricOption, require_writable, require_writable_folder
 from kgnn.cli.show import progress_bars, say
 from kgnn.errors import DatasetUnavailableError, ParameterError
 
@@ -31,10 +31,14 @@ def report(
     ] = None,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(_PLACES)}.")] = "html",
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    metric: MetricOption = "accuracy",
 ) -> None:
     """Make one page of all records in STORES, or tables and figures for papers."""
+    headline = _headline(metric)
     if form not in _PLACES:
         raise ParameterError(f"--format must be one of {', '.join(_PLACES)}, got '{form}'.")
+    if headline != "accuracy" and form == "csv":
+        raise ParameterError("--metric is for pages, tables and figures; --format csv has all.")
     if title is not None and form != "html":
         raise ParameterError(f"--title is for --format html, got the format '{form}'.")
     place = output or Path(_PLACES[form])
@@ -42,14 +46,27 @@ def report(
     with progress_bars():
         records = _read(stores)
         if form == "png":
-            told = _write_figures(records, place)
+            told = _write_figures(records, place, headline)
         else:
             from kgnn.files import write_text
 
-            write_text(place, _text(form, records, title))
+            write_text(place, _text(form, records, title, headline))
             told = f"{place}, {_size(place.stat().st_size)}"
     made_of = f"{len(records):,} record{'s' * (len(records) != 1)}"
     say(f"{told}, made of {made_of}.")
+
+
+def _headline(name: str) -> str:
+    """Return the metric that methods are ranked by."""
+    from kgnn.evaluation.metrics import METRICS, require_metric
+
+    found = require_metric(name)
+    if not METRICS[found].is_best_high:
+        raise ParameterError(
+            f"--metric of a report must be one of which more is better, got '{name}'. The table of "
+            "calibration has the Brier score, --format csv all metrics."
+        )
+    return found
 
 
 def _require_place(form: str, place: Path) -> None:
@@ -88,7 +105,7 @@ def _worth(record: Record) -> tuple[int, str]:
     return -OUTCOMES.index(record.outcome), record.finished
 
 
-def _text(form: str, records: list[Record], title: str | None) -> str:
+def _text(form: str, records: list[Record], title: str | None, metric: str) -> str:
     from kgnn.reports.records_csv import records_csv
     from kgnn.reports.report_tables import report_tables
     from kgnn.reports.results import Results
@@ -97,24 +114,24 @@ def _text(form: str, records: list[Record], title: str | None) -> str:
     from kgnn.reports.table import latex_document
 
     if form == "html":
-        return build_page(records, title or TITLE)
+        return build_page(records, title or TITLE, metric)
     if form == "csv":
         return records_csv(records)
     if form == "latex":
-        tables = report_tables(Results(records))
+        tables = report_tables(Results(records, metric))
         if not tables:
             raise _nothing("tables")
         return latex_document(tables)
-    return summary_markdown(Results(records))
+    return summary_markdown(Results(records, metric))
 
 
-def _write_figures(records: list[Record], folder: Path) -> str:
+def _write_figures(records: list[Record], folder: Path, metric: str) -> str:
     from kgnn.reports.case_study import case_figure
     from kgnn.reports.figures import all_figures
     from kgnn.reports.results import Results
     from kgnn.reports.svg import write_pngs
 
-    results = Results(records)
+    results = Results(records, metric)
     figures = [*all_figures(results), case_figure(results)]
     written = write_pngs(figures, folder)
     if not written:

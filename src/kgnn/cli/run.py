@@ -10,6 +10,7 @@ from rich.table import Table
 
 from kgnn.cli.own_graphs import (
     JsonOption,
+    MetricOption,
     PresetOption,
     ReadOption,
     SettingsOption,
@@ -29,8 +30,17 @@ _INTERRUPTED = 130
 def run(
     method: Annotated[str, typer.Argument(help="A name from `kgnn methods`, or FILE.py:Class.")],
     dataset: Annotated[str, typer.Argument(help="A name from `kgnn datasets`, or a path.")],
-    labels: Annotated[float, typer.Option(help="Labeled graphs as a share of all.")] = 0.1,
-    protocol: Annotated[str, typer.Option(help="fair (new split per seed) or paper.")] = "fair",
+    labels: Annotated[
+        str,
+        typer.Option(help="Labeled graphs as a share of all; for budget also 20 or 5/class."),
+    ] = "0.1",
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="fair (new split per seed), paper (one split) or budget (fair without VAL)."
+        ),
+    ] = "fair",
+    metric: MetricOption = "accuracy",
     splits: Annotated[int, typer.Option(min=1, help="Number of runs.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
     settings: SettingsOption = None,
@@ -41,7 +51,11 @@ def run(
 ) -> None:
     """Evaluate METHOD on DATASET: fit on TRAIN, choose on VAL, score once on TEST."""
     from kgnn.estimator.registry import method_class, name_of
+    from kgnn.evaluation.metrics import require_metric
+    from kgnn.evaluation.splits import parse_labels, require_terms
 
+    headline, budget = require_metric(metric), parse_labels(labels)
+    require_terms(protocol, budget)
     cls = method_class(method)
     chosen = chosen_parameters(cls, preset, settings)
     options = reading_options(dataset, read)
@@ -62,7 +76,7 @@ def run(
                     lambda each: cls(**{"random_state": each, **chosen}),
                     graphs,
                     protocol=protocol,
-                    labels=labels,
+                    labels=budget,
                     splits=splits,
                     seed=seed,
                 ):
@@ -73,15 +87,15 @@ def run(
             except KeyboardInterrupt:
                 is_stopped = True
     if results:
-        evaluation = Evaluation(name_of(cls), graphs.name, protocol, labels, tuple(results))
-        summary = evaluation.summary()
+        evaluation = Evaluation(name_of(cls), graphs.name, protocol, budget, tuple(results))
+        summary = evaluation.summary(headline)
         if len(results) == 1:
             summary["std"] = None  # a single split tells nothing about it
         if as_json:
             print_json(summary)
         else:
             out().print(_as_table(summary))
-            err().print(_in_words(summary), highlight=False)
+            say(_in_words(summary), *_other_metrics(summary))
     if is_stopped:
         kept = "the numbers are of these alone" if results else "there is nothing to show"
         err().print(f"stopped after {len(results)} of {splits} splits; {kept}", highlight=False)
@@ -89,18 +103,32 @@ def run(
 
 
 def _as_table(summary: dict[str, Any]) -> Table:
+    from kgnn.evaluation.metrics import METRICS
+    from kgnn.evaluation.splits import labels_in_words
+
     title = (
-        f"{summary['method']} on {summary['dataset']}, {100 * summary['labels']:g} % labels, "
+        f"{summary['method']} on {summary['dataset']}, {labels_in_words(summary['labels'])}, "
         f"{summary['protocol']} protocol"
     )
-    grid = table(title, ">seed", ">labeled", ">VAL %", ">TEST %", ">seconds")
+    metric, is_accuracy = METRICS[summary["metric"]], summary["metric"] == "accuracy"
+    # Without VAL, the accuracy that the method itself expects stands in its place.
+    has_val = summary["protocol"] != "budget"
+    before = "validation_accuracy" if has_val else "expected_accuracy"
+    unit = " %" if metric.is_percent else ""
+    headings = [">TEST %"] if is_accuracy else [f">TEST {metric.title}{unit}", ">accuracy %"]
+    names = ["accuracy"] if is_accuracy else [summary["metric"], "accuracy"]
+    first = (">seed", ">labeled", ">VAL %" if has_val else ">expected %")
+    grid = table(title, *first, *headings, ">majority %", ">seconds")
     for split in summary["splits"]:
-        measured = (split[key] for key in ("validation_accuracy", "accuracy", "seconds"))
-        numbers = (f"{number:.1f}" for number in measured)
-        grid.add_row(str(split["seed"]), str(split["labeled"]), *numbers)
+        expected = METRICS["accuracy"].written(split[before])
+        numbers = [METRICS[name].written(split[name]) for name in names]
+        ends = (f"{split[key]:.1f}" for key in ("majority_share", "seconds"))
+        grid.add_row(str(split["seed"]), str(split["labeled"]), expected, *numbers, *ends)
     grid.add_section()
-    apart = "" if summary["std"] is None else f" ± {summary['std']:.1f}"
-    grid.add_row("mean", "", "", f"{summary['mean']:.1f}{apart}", f"{summary['seconds']:.1f}")
+    means = [METRICS[name].written(summary["metrics"][name]) for name in names]
+    means[0] += "" if summary["std"] is None else f" ± {metric.written(summary['std'])}"
+    ends = (f"{summary[key]:.1f}" for key in ("majority_share", "seconds"))
+    grid.add_row("mean", "", "", *means, *ends)
     return grid
 
 
@@ -115,13 +143,30 @@ def _in_words(summary: dict[str, Any]) -> str:
     from kgnn.evaluation.metrics import binomial_error
 
     n_test = summary["splits"][0]["test"]
-    error = 100 * binomial_error(summary["mean"] / 100, n_test)
+    error = 100 * binomial_error(summary["metrics"]["accuracy"] / 100, n_test)
     apart = (
         "One split does not tell how much others differ"
         if summary["std"] is None
         else "± is the standard deviation over splits"
     )
     return (
-        f"{apart}; {n_test} test graphs alone explain ± {error:.1f}. "
+        f"{apart}; {n_test} test graphs alone explain ± {error:.1f} of accuracy. "
         f"Peak memory {summary['peak_mib'] or float('nan'):.0f} MiB."
     )
+
+
+def _other_metrics(summary: dict[str, Any]) -> list[str]:
+    """Write the means of the other metrics, and the recalls that the headline hides."""
+    from kgnn.evaluation.metrics import METRICS, recalls_apart, recalls_in_words
+
+    told = ", ".join(
+        f"{METRICS[name].title} {METRICS[name].written(value)}"
+        for name, value in summary["metrics"].items()
+        if name != summary["metric"]
+    )
+    lines = [f"Also {told}."]
+    has_percent = METRICS[summary["metric"]].is_percent and summary["mean"] is not None
+    middle = summary["mean"] if has_percent else summary["metrics"]["accuracy"]
+    if apart := recalls_apart(summary["recalls"], middle):
+        lines.append(f"By class: {recalls_in_words(apart, middle)}.")
+    return lines

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
@@ -186,6 +185,8 @@ class Memory(Network):
 
     def _linear(self, examples: Examples) -> tuple[Tensor, Tensor]:
         """Fit a logistic regression: weights ``(n_classes, n_features)`` and biases."""
+        from sklearn.linear_model import LogisticRegression  # not needed to predict
+
         rows, n_labeled = examples.rows, len(examples.labeled)
         targets = examples.targets[rows]
         weights = np.where(np.arange(len(rows)) < n_labeled, 1.0, examples.weight)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from scipy.special import softmax
 
-from kgnn.engine.calibration import calibrate, combine, log_likelihoods, weigh
+from kgnn.engine.calibration import PULL, calibrate, combine, log_likelihoods, weigh
 from kgnn.engine.network import Examples, Fitted, Network, Training, class_weights_of, one_hot
 from kgnn.engine.task import Task
 from kgnn.graphs.graph import Floats, Ints
@@ -338,7 +338,9 @@ class RoundTrainer:
         if self._is_judged:
             networks = self.networks[: len(fitted)]
             logits = {n.name: _answers(own) for n, own in zip(networks, fitted, strict=True)}
-            done.sharpness = [calibrate(own, self._truth).sharpness for own in logits.values()]
+            done.sharpness = [
+                calibrate(own, self._truth, PULL).sharpness for own in logits.values()
+            ]
             scaled = [f * own for f, own in zip(done.sharpness, logits.values(), strict=True)]
             done.weights = weigh(scaled, self._truth)
             logits["both"] = combine(scaled, done.weights)
@@ -385,7 +387,9 @@ class RoundTrainer:
                 for which in range(n_ready)
             ]
             course.answers = [combine(each) for each in rounds]
-            course.sharpness = [calibrate(own, self._truth).sharpness for own in course.answers]
+            course.sharpness = [
+                calibrate(own, self._truth, PULL).sharpness for own in course.answers
+            ]
             course.weights = weigh(course.scaled(course.answers), self._truth)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import clone
 
-from kgnn.engine.calibration import calibrate
+from kgnn.engine.calibration import PULL, calibrate
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.errors import KgnnWarning, ParameterError
 from kgnn.graphs.graph import Floats, Ints
@@ -39,16 +39,20 @@ class HeldOut:
     rows: Ints  # (n,), positions in the validation graphs, or in what was fitted on
 
 
-def calibrate_model(model: GraphClassifier, task: Task, answers: OutOfFold | None) -> None:
+def calibrate_model(
+    model: GraphClassifier, task: Task, answers: OutOfFold | None, judging: Ints | None = None
+) -> None:
     """Set ``held_out_`` and ``sharpness_`` of a fitted model from VAL, or from out-of-fold answers.
 
-    After Ctrl-C the model predicts, but without calibration.
+    ``judging`` are the positions of the task's validation graphs in what was given. After Ctrl-C
+    the model predicts, but without calibration.
     """
     try:
-        held_out = _hold_out(model, task, answers)
+        held_out = _hold_out(model, task, answers, judging)
         if held_out is not None:
             scores = np.log(np.maximum(held_out.proba, _TINY))
-            sharpness = calibrate(scores, held_out.targets).sharpness
+            pull = PULL if task.validation is None else 0.0
+            sharpness = calibrate(scores, held_out.targets, pull).sharpness
             model.held_out_ = replace(held_out, proba=sharpen(held_out.proba, sharpness))
             model.sharpness_ = sharpness
     except KeyboardInterrupt:
@@ -73,10 +77,13 @@ def sharpen(proba: Floats, sharpness: float) -> Floats:
     return np.asarray(softmax(sharpness * np.log(np.maximum(proba, _TINY)), axis=1))
 
 
-def _hold_out(model: GraphClassifier, task: Task, answers: OutOfFold | None) -> HeldOut | None:
+def _hold_out(
+    model: GraphClassifier, task: Task, answers: OutOfFold | None, judging: Ints | None
+) -> HeldOut | None:
     if task.validation is not None:
+        assert judging is not None
         graphs, targets = task.validation
-        return HeldOut(model.predict_proba(graphs), targets, np.arange(len(targets)))
+        return HeldOut(model.predict_proba(graphs), targets, judging)
     if answers is None and any(map(len, task.folds)):
         answers = refit_for_each_fold(model, task)
     if answers is None:

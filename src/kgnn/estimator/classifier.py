@@ -145,11 +145,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array(classes)
         self.target_names_ = graphs.class_names
         warn_of_names(classes)
+        judging, judges = self._validation(validation) if validation is not None else (None, None)
         task = Task(
             graphs=_hidden(graphs),
             targets=targets,
             n_classes=len(classes),
-            validation=None if validation is None else self._validation(validation),
+            validation=judges,
             seed=self.random_state,
             class_weights=self._class_weights(targets, len(classes)),
         )
@@ -175,7 +176,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             told = "Training was stopped by hand; the model is the best until then."
             warnings.warn(told, KgnnWarning, stacklevel=3)
         else:
-            calibrate_model(self, task, answers)
+            calibrate_model(self, task, answers, judging)
 
     def _folds(self, task: Task) -> tuple[Ints, ...]:
         """Deal the labeled graphs into folds; graphs that look alike stay together."""
@@ -380,7 +381,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """Encode labels in ``classes_``, followed by labels that are none of them."""
         return encode_labels(graphs, y, self.classes_.tolist(), self.target_names_)
 
-    def _validation(self, validation: Any) -> tuple[GraphDataset, Ints] | None:
+    def _validation(
+        self, validation: Any
+    ) -> tuple[Ints, tuple[GraphDataset, Ints]] | tuple[None, None]:
+        """Return which of the validation graphs have a class that is known, and these."""
         is_pair = isinstance(validation, tuple | list) and len(validation) == 2
         X, y = validation if is_pair and not is_graph(validation[0]) else (validation, None)
         graphs = as_dataset(X)
@@ -398,12 +402,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                 KgnnWarning,
                 stacklevel=4,
             )
-            return None
+            return None, None
         n_classes = len(self.classes_)
         usable = np.flatnonzero((targets >= 0) & (targets < n_classes))
         if len(usable) == 0:
             raise other_form("validation label", labels[known[0]], labels[:n_classes])
-        return _hidden(graphs[usable]), targets[usable]
+        return usable, (_hidden(graphs[usable]), targets[usable])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -26,7 +26,6 @@ from kgnn.estimator.calibration import HeldOut
 from kgnn.estimator.classifier import GraphClassifier, Graphs
 from kgnn.estimator.labels import encode_labels
 from kgnn.estimator.registry import entries, method_class
-from kgnn.evaluation.holding_out import FOLDS, check_labels
 from kgnn.evaluation.metrics import brier_score, wilson_interval
 from kgnn.evaluation.paired_tests import ALPHA, fewest_apart, holm, resamples, sign_test
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -458,9 +457,7 @@ class _Contest:
         start = time.monotonic()
         standing: Standing = "failed"
         try:
-            held_out = _fitted(
-                cls(random_state=self.seed, cross_fit=FOLDS), graphs, labels, deadline
-            )
+            held_out = _fitted(cls(random_state=self.seed), graphs, labels, deadline)
             assert np.array_equal(held_out.targets, self._judge.targets)
             self.add(name, held_out.proba, time.monotonic() - start)
             return

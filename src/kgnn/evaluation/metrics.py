@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgnn.errors import UnknownNameError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.colors import looks
+
+_BINS = 10
+_APART = 10.0  # points between a recall and the headline that are worth a word
+_MOST_RECALLS = 4
+_IMBALANCE = 0.05  # between accuracy and balanced accuracy; less is not worth a word
 
 
 def accuracy(targets: Ints, predicted: NDArray[np.int64]) -> float:
@@ -59,12 +65,150 @@ def calibration_error(targets: Ints, proba: Floats, bins: int = 10) -> float:
     return float(np.abs(gaps).sum() / len(targets))
 
 
+class Metric(NamedTuple):
+    """How a metric is written and read."""
+
+    title: str
+    is_percent: bool = True  # in records and for people; else as it is
+    is_best_high: bool = True
+
+    def in_units(self, value: float | None) -> float | None:
+        """Return a value, of which 1 is the whole, in the unit in which it is written."""
+        return 100 * value if value is not None and self.is_percent else value
+
+    def written(self, value: float | None) -> str:
+        """Write a value that is in this unit; a dash where there is none."""
+        return "–" if value is None else f"{value:.{1 if self.is_percent else 3}f}"
+
+
+METRICS = {
+    "accuracy": Metric("accuracy"),
+    "balanced_accuracy": Metric("balanced accuracy"),
+    "macro_f1": Metric("macro F1"),
+    "matthews": Metric("Matthews correlation"),
+    "roc_auc": Metric("ROC AUC"),
+    "average_precision": Metric("average precision"),
+    "log_loss": Metric("log loss", is_percent=False, is_best_high=False),
+    "brier": Metric("Brier score", is_percent=False, is_best_high=False),
+}
+
+
+def require_metric(name: str) -> str:
+    """Return the name of a metric as it is in ``METRICS``; ``roc-auc`` is fine, too."""
+    known = name.strip().lower().replace("-", "_")
+    if known not in METRICS:
+        raise UnknownNameError.of("metric", name, METRICS)
+    return known
+
+
+class Scores(NamedTuple):
+    """What the metrics say of predictions, as scikit-learn computes them; 1 is the whole."""
+
+    accuracy: float
+    balanced_accuracy: float  # mean recall over the classes that graphs have
+    macro_f1: float
+    matthews: float  # from -1 to 1; 0 for predictions that say nothing
+    # One against rest, mean over classes; average precision of two classes is that of the rarer
+    # one, the second where both are as frequent. None where a class has no graphs, or is unknown
+    # to the model.
+    roc_auc: float | None
+    average_precision: float | None
+    log_loss: float
+    brier: float
+
+    def in_units(self) -> dict[str, Any]:
+        """Return the scores by name in the units of records: most are percent."""
+        return {name: METRICS[name].in_units(value) for name, value in self._asdict().items()}
+
+
+def scores(targets: Ints, proba: Floats) -> Scores:
+    """Judge probabilities, ``(n, n_classes)``, by all metrics.
+
+    A class that the model does not know has a column of zeros.
+
+    Examples
+    --------
+    >>> proba = np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.7, 0.3]])
+    >>> found = scores(np.array([0, 0, 1, 1]), proba)
+    >>> found.accuracy, found.roc_auc, round(found.matthews, 3)
+    (0.75, 0.75, 0.577)
+    """
+    from sklearn import metrics  # not above: a report needs none of it
+
+    predicted = proba.argmax(axis=1)
+    n_classes = proba.shape[1]
+    present = np.unique(targets)
+    is_one = len(np.union1d(present, predicted)) == 1  # of which nothing can correlate
+    is_complete = n_classes > 1 and len(present) == n_classes and bool(proba.any(axis=0).all())
+    return Scores(
+        accuracy(targets, predicted),
+        float(
+            metrics.recall_score(
+                targets, predicted, labels=present, average="macro", zero_division=0.0
+            )
+        ),
+        float(metrics.f1_score(targets, predicted, average="macro", zero_division=0.0)),
+        0.0 if is_one else float(metrics.matthews_corrcoef(targets, predicted)),
+        float(metrics.roc_auc_score(np.eye(n_classes)[targets], proba)) if is_complete else None,
+        _average_precision(targets, proba) if is_complete else None,
+        float(metrics.log_loss(targets, proba, labels=np.arange(n_classes)))
+        if n_classes > 1
+        else 0.0,
+        brier_score(targets, proba),
+    )
+
+
+def _average_precision(targets: Ints, proba: Floats) -> float:
+    from sklearn.metrics import average_precision_score
+
+    n_classes = proba.shape[1]
+    if n_classes > 2:
+        return float(average_precision_score(np.eye(n_classes)[targets], proba))
+    rarer = int(2 * (targets == 1).sum() <= len(targets))
+    return float(average_precision_score(targets == rarer, proba[:, rarer]))
+
+
+def recalls(targets: Ints, predicted: Ints, names: Sequence[str]) -> dict[str, float]:
+    """Return the share of each class that is found, by name; classes without graphs are left out.
+
+    Examples
+    --------
+    >>> recalls(np.array([0, 0, 1]), np.array([0, 1, 1]), ["a", "b", "c"])
+    {'a': 0.5, 'b': 1.0}
+    """
+    return {
+        names[target]: float((predicted[targets == target] == target).mean())
+        for target in np.unique(targets)
+    }
+
+
+def recalls_apart(recalls: Mapping[str, float], headline: float) -> dict[str, float]:
+    """Return the recalls that are ten points or more from the headline; both are percentages."""
+    return {
+        name: recall
+        for name, recall in recalls.items()
+        if round(abs(recall - headline), 9) >= _APART
+    }
+
+
+def recalls_in_words(apart: Mapping[str, float], middle: float) -> str:
+    """Write recalls in percent, those furthest from the middle where there are many.
+
+    Examples
+    --------
+    >>> recalls_in_words({"active": 52.1, "inactive": 96.0}, middle=86.0)
+    'recall 52 % of active, 96 % of inactive'
+    """
+    furthest = sorted(apart, key=lambda name: -abs(apart[name] - middle))[:_MOST_RECALLS]
+    told = ", ".join(
+        f"{recall:.0f} % of {name}" for name, recall in apart.items() if name in furthest
+    )
+    return f"recall {told}" + (", …" if len(apart) > len(furthest) else "")
+
+
 def binomial_error(accuracy: float, n: int) -> float:
     """Return the standard error that the size of a test set alone explains."""
     return math.sqrt(accuracy * (1 - accuracy) / n)
-
-
-_BINS = 10
 
 
 class Met(NamedTuple):
@@ -114,9 +258,16 @@ class Quality:
     # Within which the accuracy on all such graphs is with a probability of 95 % (Wilson), also
     # where every answer or none is right and the standard error is 0.
     interval: tuple[float, float]
-    # Of the probabilities; see `kgnn.evaluation.metrics`.
-    calibration_error: float
+    majority_share: float  # accuracy of always naming the most frequent class of these graphs
+    # See `Scores`.
+    balanced_accuracy: float
+    macro_f1: float
+    matthews: float
+    roc_auc: float | None
+    average_precision: float | None
+    log_loss: float
     brier: float
+    calibration_error: float
     # Rows and columns of the confusion: classes that the graphs have, those that the model knows.
     true_classes: tuple[str, ...]
     classes: tuple[str, ...]
@@ -125,18 +276,38 @@ class Quality:
     sets: tuple[SetQuality, ...] = ()  # empty where the model promises nothing
 
     def in_words(self) -> str:
-        """Say how often the answers are right, and how sure that is."""
+        """Say how often the answers are right, how sure that is, and what accuracy hides."""
         low, high = (100 * end for end in self.interval)
         return (
             f"{100 * self.accuracy:.1f} ± {100 * self.accuracy_error:.1f} % of {self.n:,} graphs "
-            f"right ({low:.0f} to {high:.0f} % with 95 % confidence), calibration error "
+            f"right ({low:.0f} to {high:.0f} % with 95 % confidence; the largest class alone is "
+            f"{100 * self.majority_share:.1f} %){self._hidden_by_accuracy()}, calibration error "
             f"{100 * self.calibration_error:.1f} %"
         )
 
+    def _hidden_by_accuracy(self) -> str:
+        """Name balanced accuracy, ROC AUC and recalls where accuracy does not tell them."""
+        told = ""
+        if abs(self.balanced_accuracy - self.accuracy) >= _IMBALANCE:
+            told = f", balanced accuracy {100 * self.balanced_accuracy:.1f} %"
+            told += "" if self.roc_auc is None else f", ROC AUC {100 * self.roc_auc:.1f} %"
+        apart = recalls_apart(self.recalls, 100 * self.accuracy)
+        return told + (f", {recalls_in_words(apart, 100 * self.accuracy)}" if apart else "")
+
+    @property
+    def recalls(self) -> dict[str, float]:
+        """Percent of each class that is found; classes without graphs are left out."""
+        column = {name: place for place, name in enumerate(self.classes)}
+        return {
+            name: 100 * counts[column[name]] / sum(counts) if name in column else 0.0
+            for name, counts in zip(self.true_classes, self.confusion, strict=True)
+            if sum(counts)
+        }
+
     def short_record(self) -> dict[str, Any]:
         """Return the numbers without tables."""
-        kept = ("n", "accuracy", "accuracy_error", "interval", "calibration_error", "brier")
-        return {key: value for key, value in self.record().items() if key in kept}
+        tables = ("true_classes", "classes", "confusion", "bins", "sets")
+        return {key: value for key, value in self.record().items() if key not in tables}
 
     def record(self) -> dict[str, Any]:
         """Return all of it as plain values for JSON."""
@@ -166,30 +337,29 @@ def quality(
     """
     known = [str(each) for each in classes]
     true_classes = known + sorted(set(map(str, labels)) - set(known))
-    rows = np.array([true_classes.index(str(label)) for label in labels], dtype=np.int64)
-    targets = np.where(rows < len(known), rows, -1)
-    predicted = proba.argmax(axis=1)
+    place = {name: at for at, name in enumerate(true_classes)}
+    targets = np.array([place[str(label)] for label in labels], dtype=np.int64)
+    unknown = np.zeros((len(proba), len(true_classes) - len(known)))
+    found = scores(targets, np.hstack([proba, unknown]))
     confusion = np.zeros((len(true_classes), len(known)), dtype=np.int64)
-    np.add.at(confusion, (rows, predicted), 1)
-    accuracy = float((predicted == targets).mean())
+    np.add.at(confusion, (targets, proba.argmax(axis=1)), 1)
     judged = []
     for error, each in sets:
         holds = [str(label) in map(str, own) for own, label in zip(each, labels, strict=True)]
         size = float(np.mean([len(own) for own in each]))
         judged.append(SetQuality(error, float(np.mean(holds)), size))
-    happened = np.eye(proba.shape[1] + 1)[targets, :-1]  # all zero for a class that is not known
     return Quality(
-        len(labels),
-        accuracy,
-        binomial_error(accuracy, len(labels)),
-        wilson_interval(accuracy, len(labels)),
-        calibration_error(targets, proba),
-        float(((proba - happened) ** 2).sum(axis=1).mean()),
-        tuple(true_classes),
-        tuple(known),
-        tuple(tuple(row) for row in confusion.tolist()),
-        tuple(_bins(targets, proba)),
-        tuple(judged),
+        n=len(labels),
+        accuracy_error=binomial_error(found.accuracy, len(labels)),
+        interval=wilson_interval(found.accuracy, len(labels)),
+        majority_share=majority_share(targets),
+        **found._asdict(),
+        calibration_error=calibration_error(targets, proba),
+        true_classes=tuple(true_classes),
+        classes=tuple(known),
+        confusion=tuple(tuple(row) for row in confusion.tolist()),
+        bins=tuple(_bins(targets, proba)),
+        sets=tuple(judged),
     )
 
 

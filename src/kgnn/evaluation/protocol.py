@@ -1,4 +1,4 @@
-"""Fit on TRAIN, choose on VAL, score once on TEST: the only code that sees test labels."""
+"""Fit on TRAIN, choose on VAL if there is one, score once on TEST: this alone sees test labels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,16 @@ from numpy.typing import NDArray
 from kgnn.errors import ParameterError
 from kgnn.estimator.calibration import label_sets, threshold
 from kgnn.estimator.classifier import UNLABELED, GraphClassifier, Story
-from kgnn.evaluation.metrics import accuracy, brier_score, calibration_error, mean_and_std
-from kgnn.evaluation.splits import Split, make_split
+from kgnn.evaluation.metrics import (
+    METRICS,
+    accuracy,
+    calibration_error,
+    majority_share,
+    mean_and_std,
+    recalls,
+    scores,
+)
+from kgnn.evaluation.splits import Labels, Split, make_split
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.colors import Colors, colors, graph_colors
 from kgnn.seeds import generator
@@ -33,21 +41,32 @@ _ERROR = 0.1
 
 @dataclass(frozen=True)
 class SplitResult:
-    """What one split gave; accuracies in percent."""
+    """What one split gave; in percent, but for log loss, Brier score and calibration error."""
 
     seed: int
-    # On TEST and on VAL.
+    # On TEST; see `kgnn.evaluation.metrics.Scores`.
     accuracy: float
-    validation_accuracy: float
+    balanced_accuracy: float
+    macro_f1: float
+    matthews: float
+    roc_auc: float | None
+    average_precision: float | None
+    log_loss: float
+    brier: float
+    majority_share: float  # of the most frequent class of TEST
+    recalls: dict[str, float]  # how many TEST graphs of each class are found
+    validation_accuracy: float | None  # None without VAL
+    # What the method itself knows: its accuracy on the graphs that were held out of training (VAL,
+    # or all labeled graphs where it was cross-fitted), and how many these are.
+    expected_accuracy: float | None
+    expected_on: int
     # On the TEST graphs of which no copy is in TRAIN or VAL; None where there are none.
     accuracy_without_twins: float | None
     without_twins: int  # how many these are
-    # Of the probabilities on TEST; see `kgnn.evaluation.metrics`.
-    brier: float
-    calibration_error: float
-    # How many TEST graphs have their true label in the set that promises an error of 10 %, in
-    # percent; see `kgnn.estimator.calibration`. VAL, which it is set up on, has also made the
-    # method's choices.
+    calibration_error: float  # of the probabilities on TEST
+    # How many TEST graphs have their true label in the set that promises an error of 10 %; see
+    # `kgnn.estimator.calibration`. The graphs that it is set up on, VAL or all labeled ones, have
+    # also made the method's choices.
     coverage: float | None
     set_size: float | None  # mean number of labels in these sets
     # Numbers of graphs.
@@ -68,24 +87,46 @@ class SplitResult:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A method on a dataset over several splits; accuracies in percent."""
+    """A method on a dataset over several splits; in the units of `SplitResult`."""
 
     method: str
     dataset: str
     protocol: str
-    labels: float
+    labels: Labels
     splits: tuple[SplitResult, ...]
 
-    def summary(self) -> dict[str, object]:
-        """Return the record that ``kgnn run --json`` prints."""
-        mean, std = mean_and_std([split.accuracy for split in self.splits])
+    def values(self, metric: str) -> list[float]:
+        """Return a metric of each split; splits without it are left out."""
+        found = (getattr(split, metric) for split in self.splits)
+        return [value for value in found if value is not None]
+
+    def recalls(self) -> dict[str, float]:
+        """Return the recall of each class, mean over the splits whose TEST has the class."""
+        names = dict.fromkeys(name for split in self.splits for name in split.recalls)
+        return {
+            name: mean_and_std([s.recalls[name] for s in self.splits if name in s.recalls])[0]
+            for name in names
+        }
+
+    def summary(self, metric: str = "accuracy") -> dict[str, Any]:
+        """Return the record that ``kgnn run --json`` prints.
+
+        ``mean`` and ``std`` are those of the metric, None where no split has it; ``metrics`` has
+        the means of all.
+        """
+        of_all = {name: mean_and_std(own) for name in METRICS if (own := self.values(name))}
+        mean, std = of_all.get(metric, (None, None))
         return {
             "method": self.method,
             "dataset": self.dataset,
             "protocol": self.protocol,
             "labels": self.labels,
+            "metric": metric,
             "mean": mean,
             "std": std,
+            "majority_share": mean_and_std(self.values("majority_share"))[0],
+            "metrics": {name: of_all.get(name, (None,))[0] for name in METRICS},
+            "recalls": self.recalls(),
             "seconds": sum(split.seconds for split in self.splits),
             "peak_mib": peak_mib(),
             "splits": [asdict(split) for split in self.splits],
@@ -95,15 +136,17 @@ class Evaluation:
 def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split) -> SplitResult:
     """Fit a method on one split and score it once on TEST.
 
-    The method gets graphs without targets, the labels of the labeled graphs, and VAL to choose on.
+    The method gets graphs without targets, the labels of the labeled graphs, and VAL to choose on
+    where the split has one.
     """
     hidden = dataset.with_targets(np.full(len(dataset), UNLABELED))
     rows = np.concatenate([split.labeled, split.unlabeled])
     labels = np.full(len(rows), UNLABELED)
     labels[: len(split.labeled)] = dataset.targets[split.labeled]
-    validation_labels = dataset.targets[split.validation]
+    validation = (hidden[split.validation], dataset.targets[split.validation])
+    has_validation = len(split.validation) > 0
     wall, cpu = time.perf_counter(), time.process_time()
-    method.fit(hidden[rows], labels, validation=(hidden[split.validation], validation_labels))
+    method.fit(hidden[rows], labels, validation=validation if has_validation else None)
     if method.interrupted_:
         raise KeyboardInterrupt  # half a fit is no result
     # A stratified split has the classes in turn: in that order, places would give classes away.
@@ -113,17 +156,20 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
     known, proba = proba, np.zeros((len(test), dataset.n_classes))
     proba[:, method.classes_] = known  # classes of which no graph was labeled have zeros
     truth = dataset.targets[test]
-    right = proba.argmax(axis=1) == truth
+    predicted = proba.argmax(axis=1)
+    right, found = predicted == truth, recalls(truth, predicted, dataset.class_names)
     alone = ~has_twin(dataset, test, np.concatenate([rows, split.validation]))
     story = method.story()
     return SplitResult(
         seed=split.seed,
-        accuracy=100 * float(right.mean()),
-        validation_accuracy=100
-        * accuracy(validation_labels, method.predict(hidden[split.validation])),
+        **scores(truth, proba).in_units(),
+        majority_share=100 * majority_share(truth),
+        recalls={name: 100 * share for name, share in found.items()},
+        validation_accuracy=100 * accuracy(validation[1], method.predict(validation[0]))
+        if has_validation
+        else None,
         accuracy_without_twins=100 * float(right[alone].mean()) if alone.any() else None,
         without_twins=int(alone.sum()),
-        brier=brier_score(truth, proba),
         calibration_error=calibration_error(truth, proba),
         **_promised(method, proba, truth),
         labeled=len(split.labeled),
@@ -140,13 +186,19 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
 
 
 def _promised(method: GraphClassifier, proba: Floats, truth: Ints) -> dict[str, Any]:
-    """Measure how often label sets hold the true label, and how large they are."""
+    """Return what the method expected, how often label sets hold the true label, their size."""
     held = method.held_out_
     if held is None:
-        return {"coverage": None, "set_size": None}
+        nothing = dict.fromkeys(("expected_accuracy", "coverage", "set_size"))
+        return {**nothing, "expected_on": 0}
     sets = label_sets(proba, threshold(held.proba, held.targets, _ERROR))
     covered = sets[np.arange(len(truth)), truth]
-    return {"coverage": 100 * float(covered.mean()), "set_size": float(sets.sum(axis=1).mean())}
+    return {
+        "expected_accuracy": 100 * accuracy(held.targets, held.proba.argmax(axis=1)),
+        "expected_on": len(held.targets),
+        "coverage": 100 * float(covered.mean()),
+        "set_size": float(sets.sum(axis=1).mean()),
+    }
 
 
 def _rounds(story: Story, truth: Ints) -> list[dict[str, Any]]:
@@ -172,7 +224,7 @@ def evaluate_splits(
     dataset: GraphDataset,
     *,
     protocol: str = "fair",
-    labels: float = 0.1,
+    labels: Labels = 0.1,
     splits: int = 5,
     seed: int = 0,
 ) -> Iterator[SplitResult]:

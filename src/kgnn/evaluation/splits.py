@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError, ParameterError
 from kgnn.files import write_text
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.seeds import generator
 
-PROTOCOLS = ("fair", "paper")
+PROTOCOLS = ("fair", "paper", "budget")
+# How many labels there are: a share of all graphs (0.1); for the protocol ``budget`` also a number
+# (20) or a number for each class ("5/class").
+Labels = float | str
+MOST_LABELS = 0.2  # share of TRAIN-L in all graphs
 # Ends of TRAIN-L, TRAIN-U and VAL as shares of all graphs (§5.1 of the paper: 2 : 5 : 1 : 2).
-_TRAIN_L, _TRAIN_U, _VAL = 0.2, 0.7, 0.8
+_TRAIN_L, _TRAIN_U, _VAL = MOST_LABELS, 0.7, 0.8
+_PER_CLASS = re.compile("[1-9][0-9]*/class")
 _FEWEST = 7  # graphs of which none of the parts is empty
 _PAPER_SEED = 21
 _FORMAT = 1
@@ -32,8 +39,8 @@ class Split:
     validation: Ints
     test: Ints
     protocol: str
-    labels: float  # labeled graphs as a share of all graphs
-    seed: int  # seed of the split (``fair``) and of the method
+    labels: Labels
+    seed: int  # seed of the split (not of ``paper``) and of the method
     dataset: str  # fingerprint of the dataset that the rows belong to
     draw: int = 0  # how many draws were passed over because a class had no labeled graph
 
@@ -57,14 +64,75 @@ class Split:
         return cls(**values)
 
 
+def parse_labels(text: str) -> Labels:
+    """Read how many labels there are, as the command line has it.
+
+    Examples
+    --------
+    >>> parse_labels("0.1"), parse_labels("20"), parse_labels("5/class")
+    (0.1, 20, '5/class')
+    """
+    given = text.strip()
+    if re.fullmatch("[0-9]+", given):
+        return int(given)
+    try:
+        return float(given)
+    except ValueError:
+        return given
+
+
+def labels_in_words(labels: Labels) -> str:
+    """Say how many labels there are.
+
+    Examples
+    --------
+    >>> labels_in_words(0.1), labels_in_words(20), labels_in_words("5/class")
+    ('10 % labels', '20 labels', '5 labels per class')
+    """
+    if isinstance(labels, str):
+        return f"{labels.partition('/')[0]} labels per class"
+    return f"{labels:,} labels" if isinstance(labels, int) else f"{100 * labels:g} % labels"
+
+
+def require_terms(protocol: str, labels: Labels) -> None:
+    """Refuse a protocol that does not exist, and labels that it cannot have."""
+    if protocol not in PROTOCOLS:
+        raise ParameterError(f"The 'protocol' must be one of {PROTOCOLS}, got '{protocol}'.")
+    is_share = isinstance(labels, float)
+    if protocol == "budget":
+        if not _is_budget(labels):
+            raise ParameterError(
+                f"The 'labels' of a budget must be a share of all graphs above 0 and below {_VAL} "
+                "(the rest is TEST), a whole number from 1, or a number for each class, such as "
+                f"5/class, got {labels}."
+            )
+    elif not is_share or not 0 < float(labels) <= MOST_LABELS:
+        advice = "" if is_share else ". A number of labels is for the protocol 'budget'"
+        raise ParameterError(
+            f"The share of 'labels' must be above 0 and at most {MOST_LABELS} (TRAIN-L), got "
+            f"{labels}{advice}."
+        )
+
+
+def _is_budget(labels: Labels) -> bool:
+    if isinstance(labels, str):
+        return bool(_PER_CLASS.fullmatch(labels))
+    return labels >= 1 if isinstance(labels, int) else 0 < labels < _VAL
+
+
 def make_split(
-    dataset: GraphDataset, *, protocol: str = "fair", labels: float = 0.1, seed: int = 0
+    dataset: GraphDataset, *, protocol: str = "fair", labels: Labels = 0.1, seed: int = 0
 ) -> Split:
     """Split a dataset.
 
     ``fair`` is a stratified random 7:1:2 split for each seed. ``paper`` is the one fixed
-    permutation of the paper's code, whatever the seed, which then varies the method alone.
-    ``labels`` is the share of labeled graphs in all graphs; at most 0.2, the size of TRAIN-L.
+    permutation of the paper's code, whatever the seed, which then varies the method alone. In
+    both, ``labels`` is the share of labeled graphs in all graphs; at most 0.2, the size of TRAIN-L.
+
+    ``budget`` has the TEST of ``fair`` and no VAL: ``labels`` are all that there are, and all other
+    graphs outside TEST are unlabeled. They are a share of all graphs (0.1), a number (20) or a
+    number for each class ("5/class"), with the classes in proportion but one of each at least. Of
+    the same seed, fewer labels are a part of more.
 
     Examples
     --------
@@ -72,13 +140,11 @@ def make_split(
     >>> split = make_split(cycles_and_trees(100))
     >>> [len(rows) for rows in (split.labeled, split.unlabeled, split.validation, split.test)]
     [10, 50, 10, 20]
+    >>> split = make_split(cycles_and_trees(100), protocol="budget", labels="5/class")
+    >>> [len(rows) for rows in (split.labeled, split.unlabeled, split.validation, split.test)]
+    [10, 70, 0, 20]
     """
-    if protocol not in PROTOCOLS:
-        raise ParameterError(f"The 'protocol' must be one of {PROTOCOLS}, got '{protocol}'.")
-    if not 0 < labels <= _TRAIN_L:
-        raise ParameterError(
-            f"The share of 'labels' must be above 0 and at most {_TRAIN_L} (TRAIN-L), got {labels}."
-        )
+    require_terms(protocol, labels)
     if (dataset.targets < 0).any():
         raise GraphDataError(
             f"'{dataset.name}' has {int((dataset.targets < 0).sum())} graphs without a target; "
@@ -89,11 +155,14 @@ def make_split(
             f"'{dataset.name}' has {len(dataset)} graphs; an evaluation trains, chooses and tests "
             f"on different ones and needs at least {_FEWEST}"
         )
+    if protocol == "budget":
+        return _within_budget(dataset, labels, seed)
+    share = float(labels)
     if protocol == "paper":
         order = np.random.RandomState(_PAPER_SEED).permutation(len(dataset))  # noqa: NPY002
-        return _cut(order, dataset, protocol, labels, seed, draw=0)
+        return _cut(order, dataset, protocol, share, seed, draw=0)
     splits = (
-        _cut(_stratified_order(dataset.targets, seed, draw), dataset, protocol, labels, seed, draw)
+        _cut(_stratified_order(dataset.targets, seed, draw), dataset, protocol, share, seed, draw)
         for draw in range(100)
     )
     first = next(splits)
@@ -107,7 +176,7 @@ def _cut(
     order: Ints, dataset: GraphDataset, protocol: str, labels: float, seed: int, draw: int
 ) -> Split:
     def end(share: float) -> int:
-        return math.ceil(round(share * len(order), 9))
+        return _count(share, len(order))
 
     return Split(
         labeled=order[: end(labels)],
@@ -120,6 +189,77 @@ def _cut(
         dataset=dataset.fingerprint,
         draw=draw,
     )
+
+
+def _count(share: float, n: int) -> int:
+    return math.ceil(round(share * n, 9))
+
+
+def _within_budget(dataset: GraphDataset, labels: Labels, seed: int) -> Split:
+    order = _stratified_order(dataset.targets, seed, draw=0)
+    end = _count(_VAL, len(order))
+    pool, test = order[:end], order[end:]
+    # What TEST alone has, such as a class with a single graph, could not be learned.
+    is_learnable = np.isin(dataset.targets[test], dataset.targets[pool])
+    pool, test = np.concatenate([pool, test[~is_learnable]]), test[is_learnable]
+    pool = pool[_dealing_order(dataset.targets[pool])]
+    is_labeled = _first(labels, pool, dataset)
+    # Dealt in turn, places would give classes away.
+    unlabeled = generator(seed, "order of the unlabeled").permutation(pool[~is_labeled])
+    return Split(
+        labeled=pool[is_labeled],
+        unlabeled=unlabeled,
+        validation=np.empty(0, dtype=np.int64),
+        test=test,
+        protocol="budget",
+        labels=labels,
+        seed=seed,
+        dataset=dataset.fingerprint,
+    )
+
+
+def _first(labels: Labels, pool: Ints, dataset: GraphDataset) -> NDArray[np.bool_]:
+    """Tell which graphs of a pool, in the order in which they are dealt, have a label."""
+    targets = dataset.targets[pool]
+    counts = np.bincount(targets)
+    present = np.flatnonzero(counts)
+    if isinstance(labels, str):
+        wanted = int(labels.partition("/")[0])
+        rarest = min(present, key=lambda target: counts[target])
+        if counts[rarest] < wanted:
+            raise GraphDataError(
+                f"class '{dataset.class_names[rarest]}' of '{dataset.name}' has {counts[rarest]} "
+                f"graphs outside TEST; {wanted} labels per class are too many"
+            )
+        return _turns(targets) < wanted
+    is_share = isinstance(labels, float)
+    wanted = max(_count(labels, len(dataset)), len(present)) if is_share else int(labels)
+    if not len(present) <= wanted <= len(pool):
+        raise GraphDataError(
+            f"'{dataset.name}' has {len(present)} classes, each of which needs a label, and "
+            f"{len(pool)} graphs outside TEST; got a budget of {wanted} labels"
+        )
+    return np.arange(len(pool)) < wanted
+
+
+def _dealing_order(targets: Ints) -> Ints:
+    """Order rows so that those in front have the classes in proportion, but one of each at least.
+
+    After the first of each class, the next row is of the class that is furthest behind its share,
+    as seats are dealt to parties (Webster): no class loses a row when there are more.
+    """
+    turns = _turns(targets)
+    position = np.where(turns == 0, 0.0, (turns + 0.5) / np.bincount(targets)[targets])
+    return np.argsort(position, kind="stable")
+
+
+def _turns(targets: Ints) -> Ints:
+    """Count for each row how many of the same class come before it."""
+    turns = np.empty(len(targets), dtype=np.int64)
+    for target in np.unique(targets):
+        rows = np.flatnonzero(targets == target)
+        turns[rows] = np.arange(len(rows))
+    return turns
 
 
 def _stratified_order(targets: Ints, seed: int, draw: int) -> Ints:

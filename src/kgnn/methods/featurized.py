@@ -11,7 +11,7 @@ from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from kgnn.engine.calibration import calibrate
+from kgnn.engine.calibration import PULL, calibrate
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Bounds, Count, parameters
@@ -308,7 +308,8 @@ def _score(
     if parts:
         member.score = float(np.mean([correct.mean() for _, correct, _ in parts]))
         scores, _, truth = _pooled(parts)
-        member.sharpness = calibrate(scores, truth).sharpness
+        pull = PULL if validation is None else 0.0
+        member.sharpness = calibrate(scores, truth, pull).sharpness
 
 
 _Judged = tuple[Floats, Floats, Ints]  # margins, whether right, true classes

@@ -9,16 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kgnn.evaluation.metrics import mean_and_std
+from kgnn.evaluation.metrics import METRICS, mean_and_std
+from kgnn.evaluation.splits import Labels, labels_in_words
 from kgnn.reports.comparison import ASSUMPTION, Comparison, compare_groups
 from kgnn.reports.numbers import counted, mean_with_std, signed
 from kgnn.reports.paper import dataset_title, method_title
-from kgnn.reports.results import Group, Results
+from kgnn.reports.results import Group, Results, terms_of
 from kgnn.reports.table import Table, TableCell
 
 _NAMED = 2  # parameters; of more changes at once, the others are counted
 _DIFFERENCES = (
-    "Accuracy of {name} with these settings minus that with its defaults on the same splits, in "
+    "{metric} of {name} with these settings minus that with its defaults on the same splits, in "
     "percentage points, ± the standard error of the mean with the correction of Nadeau & Bengio. "
     "▲ and ▼ mark what is significantly better or worse (paired t-test with the same correction, "
     f"Holm over the rows). {ASSUMPTION}"
@@ -26,11 +27,11 @@ _DIFFERENCES = (
 _SAME = "Where it says same, the answers were the same as with the defaults."
 _MEAN = "Last, the mean over the datasets on which a setting was run and changed something."
 _SEEDS = (
-    "Accuracy of {name} with these settings minus that with its defaults and the same seeds on "
+    "{metric} of {name} with these settings minus that with its defaults and the same seeds on "
     "one split, in percentage points, ± the standard error of the mean."
 )
 _ACCURACIES = (
-    "Accuracy on TEST in percent: mean ± standard deviation over {over}. These settings have no "
+    "{metric} on TEST in percent: mean ± standard deviation over {over}. These settings have no "
     "{over} in common with runs of {name} with its defaults, so there are no differences."
 )
 
@@ -42,10 +43,9 @@ def choices_tables(results: Results) -> list[Table]:
     method may have one of each.
     """
     changed = [group for group in results.groups if group.parameters]
-    terms = {(group.protocol, group.labels) for group in changed}
     tables = []
     for method in results.methods:
-        for protocol, labels in sorted(terms):
+        for protocol, labels in terms_of(changed):
             own = [
                 g for g in changed if (g.method, g.protocol, g.labels) == (method, protocol, labels)
             ]
@@ -53,8 +53,11 @@ def choices_tables(results: Results) -> list[Table]:
     return tables
 
 
-def terms_in_words(protocol: str, labels: float) -> str:
+def terms_in_words(protocol: str, labels: Labels) -> str:
     """Name the terms of runs in a title, where they are not the usual ones."""
+    if protocol == "budget":
+        return f", {labels_in_words(labels)} and no VAL"
+    labels = float(labels)
     split = " on the split of the paper's code" if protocol == "paper" else ""
     # The paper counts in TRAIN-L, which is a fifth of all graphs.
     share = f", {100 * labels:g} % labeled ({500 * labels:g} % of TRAIN-L)"
@@ -76,13 +79,13 @@ def _tables(results: Results, groups: Sequence[Group]) -> list[Table]:
     over = "seeds" if is_paper else "splits"
     terms = terms_in_words(groups[0].protocol, groups[0].labels)
     title = f"{method_title(groups[0].method)} with other settings{terms}"
-    differences = (_SEEDS if is_paper else _DIFFERENCES).format(name=name)
-    accuracies = _ACCURACIES.format(name=name, over=over)
+    differences = (_SEEDS if is_paper else _DIFFERENCES).format(name=name, metric=results.headline)
+    accuracies = _ACCURACIES.format(name=name, over=over, metric=results.headline)
     found = []
     if cells:
         found.append(_with_means(_table(title, cells, (differences,), groups[0])))
     if apart:
-        title = f"{title}: accuracy" if cells else title
+        title = f"{title}: {METRICS[results.metric].title}" if cells else title
         found.append(_table(title, apart, (accuracies,), groups[0]))
     return found
 

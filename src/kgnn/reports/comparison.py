@@ -16,6 +16,7 @@ from scipy.stats import t as student_t
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.evaluation.paired_tests import ALPHA, holm
+from kgnn.evaluation.splits import Labels
 from kgnn.graphs.graph import Floats
 from kgnn.reports.results import (
     Group,
@@ -148,7 +149,7 @@ class Comparison:
     reference: str
     dataset: str
     n: int  # number of these splits
-    # Mean accuracy of the method minus that of the reference, in percentage points.
+    # Mean accuracy, or another headline, of the method minus that of the reference, in points.
     difference: float
     # Standard error of that mean, corrected as in the test; nan of a single split. On the paper's
     # one split, that over seeds.
@@ -175,7 +176,7 @@ def compare(
     *,
     reference: str = REFERENCE,
     protocol: str = "fair",
-    labels: float = 0.1,
+    labels: Labels = 0.1,
 ) -> dict[str, Comparison]:
     """Compare methods with a reference on one dataset; those without common splits are left out."""
     theirs = results.find(reference, dataset, protocol=protocol, labels=labels)
@@ -198,7 +199,7 @@ def compare_groups(ours: Sequence[Group], theirs: Group) -> list[Comparison | No
 
 def _compare_pair(ours: Group, theirs: Group) -> Comparison:
     pairs = _common(ours, theirs)
-    differences = [a.result["accuracy"] - b.result["accuracy"] for a, b in pairs]
+    differences = [a.result[ours.metric] - b.result[ours.metric] for a, b in pairs]
     mean, std = mean_and_std(differences)
     shared = overlap(record for record, _ in pairs)
     error = std * math.sqrt(1 / len(pairs) + shared) if len(pairs) > 1 else math.nan
@@ -259,7 +260,7 @@ def rank_methods(
     datasets: Sequence[str],
     *,
     protocol: str = "fair",
-    labels: float = 0.1,
+    labels: Labels = 0.1,
 ) -> Ranking:
     """Rank methods over the datasets that all of them have, by the splits that all have there.
 

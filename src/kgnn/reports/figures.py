@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from kgnn.evaluation.metrics import mean_and_std
+from kgnn.evaluation.metrics import METRICS, mean_and_std
+from kgnn.evaluation.splits import Labels
 from kgnn.reports.charts import Dot, Mark, rank_diagram, scatter, strip_chart
 from kgnn.reports.comparison import REFERENCE, rank_methods
 from kgnn.reports.line_chart import Point, Series, line_chart
@@ -26,7 +27,6 @@ from kgnn.reports.results import Group, Results, find_groups, on_common_splits
 from kgnn.reports.svg import N_STYLES, Figure, style
 
 _FEWEST_TO_RANK = 3
-_TESTED = "accuracy on TEST, %"
 _MOST_OTHERS = 4  # lines beside KGNN in a panel
 _TRUST = (
     "A mark for each method, mean over splits of TEST; {highlighted} is drawn last. A label set "
@@ -42,7 +42,7 @@ _ROUNDS = (
 )
 
 
-def all_figures(results: Results, *, protocol: str = "fair", labels: float = 0.1) -> list[Figure]:
+def all_figures(results: Results, *, protocol: str = "fair", labels: Labels = 0.1) -> list[Figure]:
     """Return the figures that the records have something to show in."""
     terms: dict[str, Any] = {"protocol": protocol, "labels": labels}
     figures = [
@@ -60,7 +60,7 @@ def all_figures(results: Results, *, protocol: str = "fair", labels: float = 0.1
 # One mark for each method.
 
 
-def rank_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1) -> Figure:
+def rank_figure(results: Results, *, protocol: str = "fair", labels: Labels = 0.1) -> Figure:
     """Draw critical-difference diagrams: of the methods, and of KGNN and its parts.
 
     The ranks are those of the tables: no method is left out to gain a dataset.
@@ -90,15 +90,16 @@ def rank_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1
         but = f"; some have no or few records on {_named(left_out)}" if left_out else ""
         over.append(f"{title}: average over {_named(ranking.datasets)}{but}.")
     caption = (
-        "Average rank by mean accuracy; 1 is best. A bar at the right joins methods whose ranks "
-        "are within the critical difference (Nemenyi, α = 0.05), so that these datasets cannot "
-        "tell them apart. " + " ".join(over)
+        f"Average rank by mean {METRICS[results.metric].title}; 1 is best. A bar at the right "
+        "joins methods whose ranks are within the critical difference (Nemenyi, α = 0.05), so that "
+        "these datasets cannot tell them apart. " + " ".join(over)
     )
     return Figure("ranks", "Average ranks", caption, panels)
 
 
-def cost_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1) -> Figure:
+def cost_figure(results: Results, *, protocol: str = "fair", labels: Labels = 0.1) -> Figure:
     """Draw accuracy against computing time, one mark for each method."""
+    title = f"{results.headline} against cost"
     timed = {
         dataset: {
             group.method: group
@@ -109,17 +110,17 @@ def cost_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1
     }
     methods, datasets = covered(timed, results.methods)
     if len(methods) < 2:
-        return Figure("cost", "Accuracy against cost", "", {})
+        return Figure("cost", title, "", {})
     groups = {d: on_common_splits([timed[d][method] for method in methods]) for d in datasets}
     # KGNN is drawn last, above those that it meets.
     by_method = sorted(
         zip(*groups.values(), strict=True), key=lambda own: own[0].method == REFERENCE
     )
     chart = scatter(
-        "Accuracy against cost",
+        title,
         [_cost_dot(own) for own in by_method],
         x_title="CPU seconds to fit and predict once, mean over datasets",
-        y_title="mean accuracy on TEST, %",
+        y_title=f"mean {_tested(results)}",
         styles=styles_of(methods),
     )
     caption = (
@@ -127,7 +128,7 @@ def cost_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1
         "saved because another run had already counted subtrees is added to a run's seconds. "
         f"{_splits_in_words(groups, 'methods here')}{_left_out(timed, methods, datasets)}"
     )
-    return Figure("cost", "Accuracy against cost", caption, {"cost": chart})
+    return Figure("cost", title, caption, {"cost": chart})
 
 
 def covered(
@@ -147,7 +148,7 @@ def covered(
     return best
 
 
-def trust_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1) -> Figure:
+def trust_figure(results: Results, *, protocol: str = "fair", labels: Labels = 0.1) -> Figure:
     """Draw coverage of label sets and calibration error, a line for each dataset."""
     # KGNN last, above the others.
     methods = sorted(results.methods, key=lambda method: method == REFERENCE)
@@ -181,8 +182,12 @@ def _trust_mark(group: Group, name: str) -> Mark:
     return Mark(mean, style_of(group.method), f"{group.title} {mean:.1f}")
 
 
+def _tested(results: Results) -> str:
+    return f"{METRICS[results.metric].title} on TEST, %"
+
+
 def _groups(
-    results: Results, methods: Sequence[str], dataset: str, protocol: str, labels: float
+    results: Results, methods: Sequence[str], dataset: str, protocol: str, labels: Labels
 ) -> list[Group]:
     return list(find_groups(results, methods, [dataset], protocol=protocol, labels=labels).values())
 
@@ -217,9 +222,10 @@ def _cost_dot(groups: Sequence[Group]) -> Dot:
 def label_ratio_figure(results: Results, *, protocol: str = "fair") -> Figure:
     """Draw accuracy by the share of labeled graphs, one line a method, few in a panel."""
     order = results.methods
-    there = [group for group in results.groups if group.protocol == protocol]
+    # Numbers of labels have no place on an axis of shares.
+    there = [g for g in results.groups if g.protocol == protocol and isinstance(g.labels, float)]
     there.sort(key=lambda group: order.index(group.method))
-    curves = _curves(there, lambda g: (g.dataset, g.method, g.parameters), lambda g: g.labels)
+    curves = _curves(there, lambda g: (g.dataset, g.method, g.parameters), _share)
     by_dataset = {
         dataset: _on_shared_splits(own)
         for dataset in results.datasets
@@ -229,10 +235,14 @@ def label_ratio_figure(results: Results, *, protocol: str = "fair") -> Figure:
     companies = _companies(curves, reference)
     panels: dict[str, Markup] = {}
     for dataset, own in by_dataset.items():
-        panels |= _label_ratio_panels(dataset, own, companies, reference)
+        panels |= _label_ratio_panels(dataset, own, companies, reference, _tested(results))
     again = f" Each panel of a dataset has {reference} in it, on the same scale."
     caption = _caption(by_dataset) + (again if len(panels) > len(by_dataset) else "")
-    return Figure("labels", "Accuracy by number of labels", caption, panels)
+    return Figure("labels", f"{results.headline} by number of labels", caption, panels)
+
+
+def _share(group: Group) -> float:
+    return float(group.labels)
 
 
 def _companies(curves: Iterable[Sequence[Group]], reference: str) -> list[dict[str, str]]:
@@ -256,8 +266,9 @@ def _label_ratio_panels(
     curves: Sequence[Sequence[Group]],
     companies: Sequence[Mapping[str, str]],
     reference: str,
+    tested: str,
 ) -> dict[str, Markup]:
-    points = {_name(curve[0]): _points(curve, lambda g: g.labels) for curve in curves}
+    points = {_name(curve[0]): _points(curve, _share) for curve in curves}
     every = [point for own in points.values() for point in own]
     # KGNN is in every panel, but has one for itself only where there is nothing else.
     others = points.keys() - {reference}
@@ -268,7 +279,7 @@ def _label_ratio_panels(
             dataset_title(dataset) + (f" ({k} of {n})" if n > 1 else ""),
             [Series(name, points[name], kind) for name, kind in company.items() if name in points],
             x_title="labeled graphs, share of all",
-            y_title=_TESTED,
+            y_title=tested,
             y_range=(min(point.low for point in every), max(point.high for point in every)),
             side_by_side=len(points) > 1,
             x_is_percent=True,
@@ -280,7 +291,7 @@ def _label_ratio_panels(
 
 
 def parameter_figure(
-    results: Results, parameter: str, title: str, *, protocol: str = "fair", labels: float = 0.1
+    results: Results, parameter: str, title: str, *, protocol: str = "fair", labels: Labels = 0.1
 ) -> Figure:
     """Draw accuracy of KGNN by a parameter of it, all others being equal."""
 
@@ -308,7 +319,7 @@ def parameter_figure(
             dataset_title(dataset),
             [Series(curve[0].title, _points(curve, value), "s0")],
             x_title=title,
-            y_title=_TESTED,
+            y_title=_tested(results),
             x_is_log=parameter == "width",
         )
         for dataset, [curve] in by_dataset.items()
@@ -317,7 +328,7 @@ def parameter_figure(
     return Figure(parameter, name, _caption(by_dataset), panels)
 
 
-def rounds_figure(results: Results, *, protocol: str = "fair", labels: float = 0.1) -> Figure:
+def rounds_figure(results: Results, *, protocol: str = "fair", labels: Labels = 0.1) -> Figure:
     """Draw how the networks of KGNN teach each other."""
     panels = {}
     for dataset in results.datasets:

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
-from kgnn.evaluation.metrics import mean_and_std
+from kgnn.evaluation.metrics import METRICS, mean_and_std, recalls_apart
 from kgnn.evaluation.paired_tests import ALPHA
+from kgnn.evaluation.splits import Labels
 from kgnn.reports.comparison import (
     ASSUMPTION,
     REFERENCE,
@@ -32,7 +33,7 @@ _MARKS = (
     f"column, α = {ALPHA:g}). {ASSUMPTION}"
 )
 _DIFFERENCES = (
-    f"Accuracy of {_NAME} minus that of the method on the same splits, in percentage points."
+    f"{{metric}} of {_NAME} minus that of the method on the same splits, in percentage points."
 )
 _TESTS = (
     "Beside it, p of the paired t-test with the correction of Nadeau & Bengio → after Holm's "
@@ -52,13 +53,18 @@ def accuracy_table(
     title: str = "Accuracy",
     printed: PaperTable | None = None,
     protocol: str = "fair",
-    labels: float = 0.1,
+    labels: Labels = 0.1,
 ) -> Table:
-    """Build a table of accuracy, with what the paper printed beside ours."""
+    """Build a table of accuracy or another headline, with what the paper printed beside ours.
+
+    Accuracy stands above the share of the most frequent class, where the records have it.
+    """
     groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
     papers_split = find_groups(results, methods, datasets, protocol="paper", labels=labels)
-    if protocol == "paper":
-        papers_split = {}  # they are the table
+    if protocol != "fair":
+        papers_split = {}  # they are the table, or have other labels
+    if results.metric != "accuracy":
+        printed = {}  # the paper has accuracy alone
     splits = {dataset: usual_splits(groups, dataset) for dataset in datasets}
     compared = {
         dataset: compare(results, methods, dataset, protocol=protocol, labels=labels)
@@ -71,7 +77,7 @@ def accuracy_table(
         asides = [mean_with_std(*paper, n=5)] if paper else []
         asides += [f"[{mean_with_std(own.mean, own.std, len(own.records))}]"] if own else []
         return replace(
-            _score(groups.get((method, dataset)), "accuracy", splits[dataset]),
+            _score(groups.get((method, dataset)), results.metric, splits[dataset]),
             aside="\n".join(asides),
             paper=paper,
             comparison=compared[dataset].get(method),
@@ -88,14 +94,26 @@ def accuracy_table(
     tested = any(not math.isnan(c.p) for each in compared.values() for c in each.values())
     ranked = listed([dataset_title(d) for d in ranking.datasets])
     notes = (
-        _accuracy_note(protocol, columns),
+        _headline_note(results, protocol, columns),
         "In brackets, ours on the one split of the paper's code." if papers_split else "",
         _splits_note(splits),
         _MARKS if tested else "",
         f"Average rank over {ranked}; 1 is best." if is_ranked else "",
     )
     table = method_table(results, title, methods, columns, notes)
+    if results.metric == "accuracy":
+        table = _above_majority(table, groups, datasets)
     return replace(table, protocol=protocol, labels=labels)
+
+
+def _above_majority(table: Table, groups: Groups, datasets: Sequence[str]) -> Table:
+    """Add the accuracy of always naming the most frequent class, where the records have it."""
+    shares = [_mean_of(groups, dataset, "majority_share") for dataset in datasets]
+    if not table.rows or all(map(math.isnan, shares)):
+        return table
+    cells = [TableCell() if math.isnan(share) else TableCell(f"{share:.1f}") for share in shares]
+    cells += [TableCell()] * (len(table.headings) - 1 - len(cells))
+    return replace(table, rows=(*table.rows, (TableCell("majority class"), *cells)))
 
 
 def paper_protocol_table(
@@ -110,7 +128,7 @@ def paper_protocol_table(
         results,
         [method for method in methods if any((method, d) in groups for d in datasets)],
         [dataset for dataset in datasets if any((m, dataset) in groups for m in methods)],
-        title="Accuracy on the split of the paper's code",
+        title=f"{results.headline} on the split of the paper's code",
         printed=printed,
         protocol="paper",
     )
@@ -119,8 +137,10 @@ def paper_protocol_table(
 def without_twins_table(results: Results, methods: Sequence[str], datasets: Sequence[str]) -> Table:
     """Build a table of accuracy on test graphs of which no copy is in training or validation.
 
-    It has the datasets where that differs from the accuracy on all test graphs.
+    It has the datasets where that differs from the accuracy on all test graphs, and none where
+    accuracy is not the headline.
     """
+    datasets = datasets if results.metric == "accuracy" else ()
     groups = find_groups(results, methods, datasets)
 
     def cell(method: str, dataset: str) -> TableCell:
@@ -162,7 +182,7 @@ def _score(group: Group | None, name: str, usual: int) -> TableCell:
         mean_with_std(mean, std, n) + unusual,
         mean=mean,
         std=std,
-        interval=group.interval if name == "accuracy" else None,
+        interval=group.interval if name == group.metric else None,
         n=n,
     )
 
@@ -175,11 +195,13 @@ def _rank_column(ranking: Ranking, methods: Sequence[str]) -> list[TableCell]:
     return with_best(method_column(methods, "", cell), decimals=1, lowest=True)
 
 
-def _accuracy_note(protocol: str, columns: Sequence[tuple[str, list[TableCell]]]) -> str:
+def _headline_note(
+    results: Results, protocol: str, columns: Sequence[tuple[str, list[TableCell]]]
+) -> str:
     printed = any(cell.paper for _, column in columns for cell in column)
     over = "seeds of the method on one split" if protocol == "paper" else "splits"
     beside = " Beside ours, what the paper printed." if printed else ""
-    return f"Accuracy on TEST in percent: mean ± standard deviation over {over}.{beside}"
+    return f"{results.headline} on TEST in percent: mean ± standard deviation over {over}.{beside}"
 
 
 def _splits_note(splits: Mapping[str, int]) -> str:
@@ -228,7 +250,8 @@ def comparison_table(
         ("significant", [TableCell(f"{v['worse']} / {v['better']}") for v in verdicts]),
     ]
     tested = any(not math.isnan(each.p) for several in met.values() for each in several)
-    notes = (_DIFFERENCES, _TESTS if tested else "There are too few splits for a test.", _BALANCE)
+    differences = _DIFFERENCES.format(metric=results.headline)
+    notes = (differences, _TESTS if tested else "There are too few splits for a test.", _BALANCE)
     title = f"{results.title(REFERENCE)} against {others}"
     return method_table(results, title, rows, columns, notes)
 
@@ -267,9 +290,17 @@ def calibration_table(results: Results, methods: Sequence[str], datasets: Sequen
     return method_table(results, "Calibration", methods, columns, notes)
 
 
-def label_sets_table(results: Results, methods: Sequence[str], datasets: Sequence[str]) -> Table:
+def label_sets_table(
+    results: Results,
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    *,
+    title: str = "Label sets for 90 % coverage",
+    protocol: str = "fair",
+    labels: Labels = 0.1,
+) -> Table:
     """Build a table of how often label sets hold the true label, and how large they are."""
-    groups = find_groups(results, methods, datasets)
+    groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
 
     def cell(method: str, dataset: str) -> TableCell:
         covered, sizes = _values(groups, method, dataset, "coverage", "set_size")
@@ -279,12 +310,77 @@ def label_sets_table(results: Results, methods: Sequence[str], datasets: Sequenc
         return TableCell(f"{mean:.1f}", f"{size:.2f}", mean=mean, std=std, n=len(covered))
 
     columns = [(dataset_title(d), method_column(methods, d, cell)) for d in datasets]
+    is_budget = protocol == "budget"
+    how = "cross-conformal on the labeled graphs" if is_budget else "split-conformal on VAL"
     notes = (
         "Percent of the TEST graphs whose true label is in the set that should hold 90 % of them, "
-        "mean over splits (split-conformal on VAL, which also made the methods' choices). Beside "
+        f"mean over splits ({how}, which also made the methods' choices). Beside "
         "it, the mean number of labels in a set: at the same coverage, smaller sets are better.",
     )
-    return method_table(results, "Label sets for 90 % coverage", methods, columns, notes)
+    table = method_table(results, title, methods, columns, notes)
+    return replace(table, protocol=protocol, labels=labels)
+
+
+def expected_table(
+    results: Results,
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    *,
+    title: str = "Expected and actual accuracy",
+    protocol: str = "budget",
+    labels: Labels = 0.1,
+) -> Table:
+    """Build a table of how far the accuracy that methods expect is from that on TEST."""
+    groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
+
+    def cell(method: str, dataset: str) -> TableCell:
+        group = groups.get((method, dataset))
+        told = [r.result for r in group.records] if group else []
+        told = [each for each in told if each.get("expected_accuracy") is not None]
+        if not told:
+            return TableCell()
+        expected, actual = (
+            mean_and_std([each[name] for each in told])[0]
+            for name in ("expected_accuracy", "accuracy")
+        )
+        gap, n = expected - actual, len(told)
+        return TableCell(signed(gap), f"{expected:.1f} for {actual:.1f}", mean=gap, n=n)
+
+    columns = [(dataset_title(d), method_column(methods, d, cell)) for d in datasets]
+    notes = (
+        "By how many points the accuracy that a method expects, from the labeled graphs that were "
+        "held out of training in turn, is above that on TEST: mean over splits, 0 is honest. "
+        "Beside it, the two.",
+    )
+    table = method_table(results, title, methods, columns, notes)
+    return replace(table, protocol=protocol, labels=labels)
+
+
+def recalls_table(
+    results: Results,
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    *,
+    title: str = "Classes that are found more or less often",
+    protocol: str = "fair",
+    labels: Labels = 0.1,
+) -> Table:
+    """Build a table of the recalls that are ten points or more from the headline."""
+    groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
+
+    def cell(method: str, dataset: str) -> TableCell:
+        group = groups.get((method, dataset))
+        apart = recalls_apart(group.recalls, group.mean) if group else {}
+        return TableCell(", ".join(f"{name} {recall:.0f}" for name, recall in apart.items()))
+
+    every = [(dataset_title(d), method_column(methods, d, cell)) for d in datasets]
+    columns = [(title, cells) for title, cells in every if any(each.text for each in cells)]
+    notes = (
+        "Percent of the TEST graphs of a class that are found (recall), mean over splits, of the "
+        f"classes where it is ten points or more from the {METRICS[results.metric].title}.",
+    )
+    table = method_table(results, title, methods, columns, notes)
+    return replace(table, protocol=protocol, labels=labels)
 
 
 def cost_table(results: Results, methods: Sequence[str], datasets: Sequence[str]) -> Table:

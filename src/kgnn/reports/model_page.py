@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from kgnn.estimator.explanation import Sketch
 from kgnn.estimator.registry import entries
-from kgnn.evaluation.metrics import Quality
+from kgnn.evaluation.metrics import METRICS, Quality
 from kgnn.evaluation.model_facts import ENDINGS, ModelFacts, RoundFacts, ShownGraph
 from kgnn.reports.charts import reliability_diagram
 from kgnn.reports.drawing import draw, node_notes
@@ -105,22 +105,39 @@ def _quality(facts: ModelFacts) -> Markup:
     found = facts.quality
     if found is None:
         return _note(_sentence(facts.basis))
-    told = f"{found.in_words()}; Brier score {found.brier:.3f}, where 0 is best."
     how = (
         "Each mark stands for predictions of about equal confidence, a larger one for more of "
         "them. On the dashed line, accuracy equals confidence."
     )
     return joined(
-        element("p", told),
+        element("p", f"{found.in_words()}."),
         _note(f"Based on {facts.basis}."),
         element(
             "div",
             element(
                 "figure", reliability_diagram(found.bins), element("figcaption", how, class_="note")
             ),
-            element("div", element("h3", "True and predicted classes"), confusion_table(found)),
+            element(
+                "div",
+                *(element("h3", "True and predicted classes"), confusion_table(found)),
+                *(element("h3", "Metrics"), metrics_table(found)),
+            ),
             class_="pair",
         ),
+    )
+
+
+def metrics_table(found: Quality) -> Markup:
+    """Return all metrics by name."""
+    rows = []
+    for name, metric in METRICS.items():
+        value = metric.in_units(getattr(found, name))
+        unit = " %" if metric.is_percent and value is not None else ""
+        cell = element("td", f"{metric.written(value)}{unit}")
+        rows.append(element("tr", element("th", metric.title, scope="row"), cell))
+    return joined(
+        scrolling("Metrics", ["metric", "value"], rows),
+        _note("Of log loss and Brier score 0 is best, of the others 100 %."),
     )
 
 

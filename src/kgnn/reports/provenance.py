@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from kgnn.benchmark.record import Record
+from kgnn.evaluation.metrics import METRICS
 from kgnn.reports.numbers import counted, listed
 from kgnn.reports.paper import (
     PAPER_DATASETS,
@@ -29,6 +30,11 @@ _PROTOCOLS = {
     ),
     "paper": (
         "Protocol paper: the one split of the paper's code; runs differ by the seed of the method."
+    ),
+    "budget": (
+        "Protocol budget: the TEST of fair, 20 % of all graphs, for each run; the labels that are "
+        "named are all that there are, and all other graphs are unlabeled. None are left to "
+        "choose on."
     ),
 }
 
@@ -54,7 +60,14 @@ def what_is_missing(results: Results) -> list[str]:
 
 def empty_places(results: Results) -> list[str]:
     """Say what the tables lack: what is outdated, what was not run, or not as often."""
-    return [*_outdated(results), *_without_records(results), *_with_few_records(results)]
+    lacking = results.without_metric
+    told = f"{counted(lacking, 'run')} without {METRICS[results.metric].title} left out."
+    return [
+        *([told] if lacking else []),
+        *_outdated(results),
+        *_without_records(results),
+        *_with_few_records(results),
+    ]
 
 
 def has_most_of(results: Results, table: PaperTable) -> bool:

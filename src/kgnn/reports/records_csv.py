@@ -9,17 +9,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from kgnn.benchmark.record import Record
+from kgnn.evaluation.metrics import METRICS
 
 _CELL = ("dataset", "method", "protocol", "labels", "seed", "parameters", "revision", "fingerprint")
 _NUMBERS = (
-    *("accuracy", "validation_accuracy", "accuracy_without_twins", "without_twins"),
-    *("brier", "calibration_error", "coverage", "set_size"),
+    *METRICS,
+    *("majority_share", "validation_accuracy", "expected_accuracy", "expected_on"),
+    *("accuracy_without_twins", "without_twins", "calibration_error", "coverage", "set_size"),
     *("labeled", "unlabeled", "validation", "test"),
     *("seconds", "cpu_seconds", "seconds_saved", "peak_mib"),
 )
 # Loss curves and cases stay in the records: they are no numbers of a row.
 COLUMNS = (
-    *("key", *_CELL, "outcome", "reason", *_NUMBERS, "rounds"),
+    *("key", *_CELL, "outcome", "reason", *_NUMBERS, "recalls", "rounds"),
     *("versions", "machine", "finished"),
 )
 
@@ -45,6 +47,7 @@ def _row(record: Record) -> dict[str, Any]:
         "outcome": record.outcome,
         "reason": record.reason,
         **{name: record.result.get(name) for name in _NUMBERS},
+        "recalls": _json(record.result.get("recalls") or {}),
         "rounds": len(record.result["rounds"]) if "rounds" in record.result else None,
         "versions": _json(record.versions),
         "machine": _json(record.machine),

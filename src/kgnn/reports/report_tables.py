@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kgnn.benchmark.record import Cell, Record
+from kgnn.evaluation.splits import labels_in_words
 from kgnn.reports.choices_table import choices_tables, terms_in_words
 from kgnn.reports.method_tables import (
     accuracy_table,
     calibration_table,
     comparison_table,
     cost_table,
+    expected_table,
     label_sets_table,
     paper_protocol_table,
+    recalls_table,
     without_twins_table,
 )
 from kgnn.reports.paper import TABLE_2, TABLE_3, dataset_title, method_title
-from kgnn.reports.results import Results
+from kgnn.reports.results import Results, terms_of
 from kgnn.reports.table import Table, TableCell
 
 _LABELS = 0.1  # share of all graphs, in the tables of the paper
+_OF_A_BUDGET: dict[str, Callable[..., Table]] = {
+    "Recall": recalls_table,
+    "Expected and actual accuracy": expected_table,
+    "Label sets for 90 % coverage": label_sets_table,
+}
 
 
 def table_datasets(results: Results) -> list[str]:
@@ -61,6 +69,7 @@ def report_tables(results: Results) -> list[Table]:
         accuracy_table(results, parts, datasets, title="Table 3: ablations", printed=TABLE_3),
         paper_protocol_table(results, every, results.datasets, printed),
         without_twins_table(results, every, datasets),
+        recalls_table(results, every, datasets),
         # The same tests as the marks of Tables 2 and 3.
         comparison_table(results, main, datasets),
         comparison_table(results, parts, datasets, "its ablations"),
@@ -74,22 +83,31 @@ def report_tables(results: Results) -> list[Table]:
 
 
 def _other_shares(results: Results, methods: Sequence[str]) -> list[Table]:
-    """Build tables of accuracy with fewer or more labels, one for each share and protocol."""
-    there = [group for group in results.groups if not group.parameters and group.labels != _LABELS]
+    """Build tables of other labels than the usual ones, for each number of them and protocol.
+
+    A budget, which has no VAL, also has tables of what the methods know of themselves.
+    """
+    there = [
+        group
+        for group in results.groups
+        if not group.parameters and (group.labels != _LABELS or group.protocol == "budget")
+    ]
     tables = []
-    for protocol, labels in sorted({(group.protocol, group.labels) for group in there}):
+    for protocol, labels in terms_of(there):
         own = [group for group in there if (group.protocol, group.labels) == (protocol, labels)]
         run = {group.method for group in own}, {group.dataset for group in own}
-        tables.append(
-            accuracy_table(
-                results,
-                [method for method in methods if method in run[0]],
-                [dataset for dataset in results.datasets if dataset in run[1]],
-                title=f"Accuracy{terms_in_words(protocol, labels)}",
-                protocol=protocol,
-                labels=labels,
-            )
+        chosen = (
+            [method for method in methods if method in run[0]],
+            [dataset for dataset in results.datasets if dataset in run[1]],
         )
+        terms = terms_in_words(protocol, labels)
+        builders = {results.headline: accuracy_table}
+        if protocol == "budget":
+            builders |= _OF_A_BUDGET
+        tables += [
+            build(results, *chosen, title=f"{name}{terms}", protocol=protocol, labels=labels)
+            for name, build in builders.items()
+        ]
     return tables
 
 
@@ -116,5 +134,6 @@ def unfinished_table(records: Iterable[Record]) -> Table:
 def unusual_terms(cell: Cell) -> list[str]:
     """Say what sets the terms of a run apart from the usual ones."""
     told = [f"{cell.protocol} protocol"] if cell.protocol != "fair" else []
-    told += [f"{100 * cell.labels:g} % labels"] if cell.labels != 0.1 else []
+    is_usual = cell.labels == _LABELS and cell.protocol != "budget"
+    told += [] if is_usual else [labels_in_words(cell.labels)]
     return told + [f"{k} = {json.dumps(v)}" for k, v in cell.parameters.items()]

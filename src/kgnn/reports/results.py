@@ -15,7 +15,8 @@ from scipy.stats import t as student_t
 
 from kgnn.benchmark.record import Cell, Record
 from kgnn.estimator.registry import entries
-from kgnn.evaluation.metrics import mean_and_std
+from kgnn.evaluation.metrics import METRICS, mean_and_std
+from kgnn.evaluation.splits import Labels
 from kgnn.graphs.datasets.catalog import ENTRIES
 from kgnn.reports.paper import PAPER_DATASETS, dataset_title, method_title
 
@@ -31,10 +32,11 @@ class Group:
     method: str
     dataset: str
     protocol: str
-    labels: float
+    labels: Labels
     parameters: dict[str, Any]  # those that differ from the method's defaults
     # All done, of the same revision of the method, ordered by seed.
     records: tuple[Record, ...] = field(repr=False)
+    metric: str = "accuracy"  # the headline, which all records have
 
     @property
     def title(self) -> str:
@@ -51,6 +53,15 @@ class Group:
         found = (record.result.get(name) for record in self.records)
         return [float(value) for value in found if value is not None]
 
+    @property
+    def recalls(self) -> dict[str, float]:
+        """Recall of each class in percent, mean over the splits that have it; else empty."""
+        found = [record.result.get("recalls") or {} for record in self.records]
+        names = dict.fromkeys(name for each in found for name in each)
+        return {
+            name: mean_and_std([each[name] for each in found if name in each])[0] for name in names
+        }
+
     @cached_property
     def cpu_seconds(self) -> list[float]:
         """What each split would take alone; splits without a time are left out."""
@@ -59,13 +70,13 @@ class Group:
 
     @cached_property
     def mean(self) -> float:
-        """Accuracy in percent."""
-        return mean_and_std(self.values("accuracy"))[0]
+        """Mean of the headline over splits; accuracy in percent unless chosen otherwise."""
+        return mean_and_std(self.values(self.metric))[0]
 
     @cached_property
     def std(self) -> float:
         """Standard deviation over splits."""
-        return mean_and_std(self.values("accuracy"))[1]
+        return mean_and_std(self.values(self.metric))[1]
 
     @cached_property
     def error(self) -> float:
@@ -87,11 +98,16 @@ class Results:
     """All groups of a store.
 
     Of each method only the newest revision that has results counts: older ones are counted in
-    ``outdated`` and left out, so that no number mixes revisions.
+    ``outdated`` and left out, so that no number mixes revisions. So are records that lack the
+    ``metric``, the headline of tables and figures, in ``without_metric``: older ones have accuracy
+    and the Brier score alone.
     """
 
-    def __init__(self, records: Iterable[Record]) -> None:
-        every = list(records)
+    def __init__(self, records: Iterable[Record], metric: str = "accuracy") -> None:
+        self.metric = metric
+        given = list(records)
+        every = [r for r in given if r.outcome != "done" or r.result.get(metric) is not None]
+        self.without_metric = len(given) - len(every)  # records that are done and lack it
         self.revisions: dict[str, int] = {}  # of the methods that have results
         for record in every:
             cell = record.cell
@@ -122,7 +138,8 @@ class Results:
         for text, by_seed in found.items():
             method, dataset, protocol, labels, parameters = json.loads(text)
             in_order = tuple(by_seed[seed] for seed in sorted(by_seed))
-            self.groups.append(Group(method, dataset, protocol, labels, parameters, in_order))
+            terms = (method, dataset, protocol, labels, parameters)
+            self.groups.append(Group(*terms, in_order, metric))
 
     def find(
         self,
@@ -130,7 +147,7 @@ class Results:
         dataset: str,
         *,
         protocol: str = "fair",
-        labels: float = 0.1,
+        labels: Labels = 0.1,
         parameters: Mapping[str, Any] | None = None,
     ) -> Group | None:
         """Return the group on these terms, if there is one."""
@@ -139,6 +156,12 @@ class Results:
             if (g.method, g.dataset, g.protocol, g.labels, g.parameters) == wanted:
                 return g
         return None
+
+    @property
+    def headline(self) -> str:
+        """Name of the metric at the beginning of a sentence or title."""
+        title = METRICS[self.metric].title
+        return f"{title[:1].upper()}{title[1:]}"
 
     def title(self, method: str) -> str:
         """Name a method, with its revision where the numbers are not of the one of this code."""
@@ -180,7 +203,7 @@ def find_groups(
     datasets: Iterable[str],
     *,
     protocol: str = "fair",
-    labels: float = 0.1,
+    labels: Labels = 0.1,
 ) -> Groups:
     """Return the groups of methods with their defaults; places without records are left out."""
     datasets = list(datasets)
@@ -190,6 +213,18 @@ def find_groups(
         for dataset in datasets
         if (group := results.find(method, dataset, protocol=protocol, labels=labels))
     }
+
+
+def terms_of(groups: Iterable[Group]) -> list[tuple[str, Labels]]:
+    """Return the protocols and labels that there are, in order; numbers per class come last."""
+
+    def order(terms: tuple[str, Labels]) -> tuple[str, bool, float]:
+        protocol, labels = terms
+        if isinstance(labels, str):
+            return protocol, True, float(labels.partition("/")[0])
+        return protocol, False, labels
+
+    return sorted({(group.protocol, group.labels) for group in groups}, key=order)
 
 
 def usual_splits(groups: Groups, dataset: str) -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kgnn.benchmark.record import Record
+from kgnn.evaluation.metrics import METRICS
+from kgnn.evaluation.splits import Labels, labels_in_words
 from kgnn.reports.case_study import CAPTION, case_study
 from kgnn.reports.figures import all_figures
 from kgnn.reports.markup import Markup, Part, document, element, joined
@@ -22,13 +25,13 @@ from kgnn.reports.table import Table, TableCell, html_table
 TITLE = "Semi-supervised graph classification: results"
 _LABELS = 0.1
 _MOST_ROWS = 12  # of failed runs that are shown without asking
-_PERCENT = ("accuracy", "validation_accuracy", "accuracy_without_twins", "coverage")
+_PERCENT = ("validation_accuracy", "accuracy_without_twins", "coverage")  # after the headline
 _SHARES = ("set_size", "calibration_error", "brier")
 _SIZES = ("labeled", "unlabeled", "validation", "test")
 
 
-def build_page(records: Iterable[Record], title: str = TITLE) -> str:
-    """Return the page.
+def build_page(records: Iterable[Record], title: str = TITLE, metric: str = "accuracy") -> str:
+    """Return the page, with a metric as its headline.
 
     Examples
     --------
@@ -37,7 +40,7 @@ def build_page(records: Iterable[Record], title: str = TITLE) -> str:
     >>> page[:15], "a &lt; b" in page
     ('<!doctype html>', True)
     """
-    results = Results(records)
+    results = Results(records, metric)
     details = Details(results)
     parts = list(_parts(results, details))
     return document(title, _summary(results), parts, data=details.data())
@@ -49,14 +52,23 @@ def _parts(results: Results, details: Details) -> Iterator[Part]:
     yield Part("summary", "In short", joined(_list(summary_sentences(results)), shown))
     for table in report_tables(results):
         yield Part(_name(table.title), table.title, _table(table, details))
-    protocol = "fair" if any(g.protocol == "fair" for g in results.groups) else "paper"
-    for figure in all_figures(results, protocol=protocol, labels=_LABELS):
+    protocol, labels = _figure_terms(results)
+    for figure in all_figures(results, protocol=protocol, labels=labels):
         yield Part(f"figure-{figure.name}", figure.title, _figure(figure))
     cases = case_study(results)
     if cases:
         yield Part("cases", "Case study", joined(element("p", CAPTION, class_="note"), cases))
     yield Part("missing", "What is missing", _missing(results, details))
     yield Part("making", "How it was made", _list(how_it_was_made(results)))
+
+
+def _figure_terms(results: Results) -> tuple[str, Labels]:
+    """Return the terms that figures are drawn of: the usual ones where there are any such runs."""
+    for protocol in ("fair", "paper"):
+        if any(group.protocol == protocol for group in results.groups):
+            return protocol, _LABELS
+    budgets = Counter(group.labels for group in results.groups)
+    return "budget", max(budgets, key=lambda labels: budgets[labels], default=_LABELS)
 
 
 def _table(table: Table, details: Details) -> Markup:
@@ -115,7 +127,7 @@ class Details:
         self._positions = {id(group): i for i, group in enumerate(results.groups)}
         self._shared: dict[str, int] = {}
 
-    def position(self, cell: TableCell, protocol: str, labels: float) -> int | None:
+    def position(self, cell: TableCell, protocol: str, labels: Labels) -> int | None:
         """Return where the data has the group that a cell of a table is about, on these terms."""
         group = self._results.find(
             cell.method,
@@ -138,6 +150,8 @@ class Details:
             "title": f"{group.title} on {dataset_title(group.dataset)}",
             "protocol": group.protocol,
             "labels": group.labels,
+            "labels_in_words": labels_in_words(group.labels),
+            "metric": METRICS[group.metric].title,
             "mean": _rounded(group.mean),
             "std": _rounded(group.std),
             "interval": _rounded(group.interval),
@@ -151,7 +165,7 @@ class Details:
         result = record.result
         return [
             record.cell.seed,
-            *(_rounded(result.get(name)) for name in _PERCENT),
+            *(_rounded(result.get(name)) for name in (self._results.metric, *_PERCENT)),
             *(_rounded(result.get(name), 4) for name in _SHARES),
             _rounded(cpu_seconds(record)),
             _rounded(result.get("peak_mib"), 0),

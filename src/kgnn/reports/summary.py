@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from kgnn.evaluation.metrics import mean_and_std
 from kgnn.evaluation.paired_tests import ALPHA
 from kgnn.reports.comparison import REFERENCE, Ranking, compare, rank_methods
 from kgnn.reports.numbers import counted, listed, mean_with_std, signed
@@ -47,7 +48,7 @@ def summary_sentences(results: Results) -> list[str]:
         for d in datasets
         if d in TABLE_2[REFERENCE] and (group := results.find(REFERENCE, d))
     ]
-    if gaps:
+    if gaps and results.metric == "accuracy":
         sentences.append(
             f"Compared with the accuracy that the paper reports for KGNN, ours is "
             f"{signed(sum(gaps) / len(gaps))} points on average over "
@@ -107,7 +108,8 @@ def summary_table(results: Results) -> Table:
         found = [results.find(method, dataset) for method in ranking.methods]
         groups = {g.method: g for g in on_common_splits([group for group in found if group])}
         own, best = groups[REFERENCE], _best(ranking, dataset)
-        printed = TABLE_2[REFERENCE].get(dataset)
+        printed = TABLE_2[REFERENCE].get(dataset) if results.metric == "accuracy" else None
+        shares = own.values("majority_share") if results.metric == "accuracy" else []
         low, high = own.mean - own.interval, own.mean + own.interval
         cell = TableCell(
             _accuracy(own),
@@ -127,9 +129,11 @@ def summary_table(results: Results) -> Table:
                 TableCell(f"{low:.1f} to {high:.1f}" if len(own.records) > 1 else ""),
                 TableCell(mean_with_std(*printed, n=5) if printed else ""),
                 TableCell(f"{listed(list(map(method_title, best)))}, {_accuracy(groups[best[0]])}"),
+                TableCell(f"{mean_and_std(shares)[0]:.1f}" if shares else ""),
             )
         )
     n = len(ranking.methods)
+    has_shares = any(row[-1].text for row in rows)
     has_parts = set(TABLE_3) & set(results.methods) - set(methods)
     return Table(
         f"{name} and the best method",
@@ -139,11 +143,12 @@ def summary_table(results: Results) -> Table:
             "95 % interval",
             f"{method_title(REFERENCE)} in the paper",
             f"best of {n}",
+            *(["majority class"] if has_shares else []),
         ),
-        tuple(rows),
+        tuple(rows if has_shares else [row[:-1] for row in rows]),
         (
-            "Accuracy on TEST in percent: mean ± standard deviation over splits; the interval is "
-            "that of KGNN's mean, corrected for overlapping splits.",
+            f"{results.headline} on TEST in percent: mean ± standard deviation over splits; the "
+            "interval is that of KGNN's mean, corrected for overlapping splits.",
             *([f"The ablations of KGNN are not among the {n}."] if has_parts else []),
         ),
     )
@@ -203,7 +208,9 @@ def _commands(results: Results) -> str:
         return ""
     is_there = {
         **are_tables,
-        "fig-label-ratio": any(group.labels != _LABELS for group in results.groups),
+        "fig-label-ratio": any(
+            group.labels != _LABELS for group in results.groups if group.protocol != "budget"
+        ),
         "fig-dimensions": {"width"} in settings,
         "fig-hops": {"hops"} in settings,
         "choices": any(each not in ({"width"}, {"hops"}) for each in settings),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kgnn.evaluation.splits import Labels
 from kgnn.reports.comparison import REFERENCE, Comparison
 from kgnn.reports.markup import Markup, element, joined, scrolling
 from kgnn.reports.paper import Printed
@@ -92,7 +93,7 @@ class Table:
     rows: tuple[tuple[TableCell, ...], ...]  # each as long as the headings
     notes: tuple[str, ...] = ()  # what a reader has to know; sentences
     protocol: str = "fair"
-    labels: float = 0.1  # on which terms the runs of its cells were made
+    labels: Labels = 0.1  # on which terms the runs of its cells were made
 
     @property
     def is_empty(self) -> bool:

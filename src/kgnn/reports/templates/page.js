@@ -59,10 +59,10 @@
     const changed = Object.keys(group.parameters).length > 0;
     const panel = make("div", close, title,
       terms({
-        accuracy: fixed(group.mean, 2) + (several
+        [group.metric]: fixed(group.mean, 2) + (several
           ? ` ± ${fixed(group.std, 2)} over ${group.splits.length} runs; 95 % interval of the mean ± ${fixed(group.interval, 2)} (t over runs, corrected for the overlap of splits)` : ""),
         protocol: group.protocol,
-        labels: `${(100 * group.labels).toLocaleString("en")} % of all graphs`,
+        labels: group.labels_in_words,
         graphs: `${labeled} labeled, ${unlabeled} unlabeled, ${val} VAL, ${test} TEST`,
       }),
       ...(minus ? [make("h3", `Minus ${minus.title}, with its defaults`), differences(group, minus)] : []),
