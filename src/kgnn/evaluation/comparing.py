@@ -26,6 +26,7 @@ from kgnn.estimator.calibration import HeldOut
 from kgnn.estimator.classifier import GraphClassifier, Graphs
 from kgnn.estimator.labels import encode_labels
 from kgnn.estimator.registry import entries, method_class
+from kgnn.evaluation.holding_out import check_labels
 from kgnn.evaluation.metrics import brier_score, wilson_interval
 from kgnn.evaluation.paired_tests import ALPHA, fewest_apart, holm, resamples, sign_test
 from kgnn.graphs.graph import Floats, GraphDataset, Ints

@@ -13,8 +13,6 @@ from kgnn.estimator.labels import require_classes
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.seeds import derive
 
-FOLDS = 5  # as methods have by default
-
 
 @dataclass(frozen=True)
 class LabelUse:
@@ -27,7 +25,7 @@ class LabelUse:
 
 
 def plan_labels(
-    graphs: GraphDataset, share: float = 0.0, seed: int = 0, folds: int = FOLDS
+    graphs: GraphDataset, share: float = 0.0, seed: int = 0, folds: int = 5
 ) -> LabelUse:
     """Decide how to use the labels of graphs.
 
