@@ -15,12 +15,14 @@ from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import parameters
 from kgnn.estimator.registry import entries
 from kgnn.evaluation import comparing
-from kgnn.evaluation.comparing import BASELINE, METRICS, compare, comparisons
+from kgnn.evaluation.comparing import BASELINE, compare, comparisons
+from kgnn.evaluation.metrics import METRICS
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.ldp import LDP
 from kgnn.progress import listening, track
 
 GRAPHS = cycles_and_trees(40)
+ALIKE = GRAPHS[[*range(0, 40, 2), 1, 1, 1]]  # three trees that are one
 
 
 @parameters
@@ -84,7 +86,9 @@ def standings(table):
 
 def contest(metric, targets, answers, seed=0):
     """A table of answers that are given; each is the probability of the second class."""
-    made = comparing._Contest(metric, np.asarray(targets), seed, tuple(answers))
+    targets = np.asarray(targets)
+    judged = comparing._Judged(np.arange(len(targets)), targets, (), 2)
+    made = comparing._Contest(metric, judged, seed, tuple(answers))
     for name, second in answers.items():
         made.add(name, np.column_stack([1 - np.asarray(second), second]), 1.0)
     return made.table()
@@ -347,8 +351,39 @@ def test_methods_are_named_in_any_case_and_once():
         ({"labels": [None] * 40}, GraphDataError, "none of the 40 graphs has a label"),
         ({"labels": ["a"] * 40}, GraphDataError, "all 40 labeled graphs are of one class"),
         ({"labels": ["a"] * 39 + ["b"]}, GraphDataError, "class 'b' has a single labeled graph"),
+        ({"graphs": ALIKE}, GraphDataError, "the 3 labeled graphs of class 'tree' look exactly"),
+        (
+            {"labels": ["a"] * 20 + ["b"] * 19 + ["c"], "metric": "roc-auc"},
+            GraphDataError,
+            "'c' has a single .* or choose another metric than ROC AUC, which needs all classes",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(options, error, told):
     with pytest.raises(error, match=told):
-        compare(GRAPHS, **options)
+        compare(**{"graphs": GRAPHS, **options})
+
+
+def test_methods_are_judged_where_graphs_can_be_held_out_and_other_classes_are_named():
+    """Of class 2 all graphs are copies: who knows one of them knows the others."""
+    graphs = GRAPHS[[*range(20), 21, 21, 21]]  # which looks like none of the others
+    labels = [*GRAPHS.targets[:20], 2, 2, 2]
+    ways = {"few": partial(LDP, trees=5), "many": partial(LDP, trees=20)}
+    *_, table = comparisons(graphs, labels, methods=ways)
+    assert [row.standing for row in table] == ["best", "level", "worse"]
+    assert (table.labels, table.unjudged) == (20, ("2",))
+    assert table.baseline.score == 0.5
+    assert "No method was judged on graphs of 2: " in str(table)
+    assert table.record()["unjudged"] == ["2"]
+
+
+def test_a_method_with_folds_of_its_own_is_not_ranked_among_the_others():
+    class Own(Knows):
+        def fit(self, *given, **named):
+            super().fit(*given, **named)
+            held = self.held_out_
+            parts = (held.proba[1:], held.targets[1:], held.rows[1:])
+            self.held_out_ = type(held)(*parts)
+            return self
+
+    assert standings(last(Knows, Own))["Own"] == "failed"

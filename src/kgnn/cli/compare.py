@@ -16,11 +16,14 @@ from kgnn.cli.own_graphs import (
     LabelColumn,
     LabelsFile,
     LabelsOption,
+    MetricOption,
+    Reading,
     ReadOption,
+    SkipBad,
     ThreadsOption,
-    load_with_labels,
     reading_options,
     require_labels_file,
+    tell_skipped,
 )
 from kgnn.cli.show import err, out, print_json, progress_bars, say, table
 
@@ -41,14 +44,13 @@ def compare(
         list[str] | None,
         typer.Option(help="Names from `kgnn methods`, or FILE.py:Class. Default: nearly all."),
     ] = None,
-    metric: Annotated[
-        str, typer.Option(help="What counts: accuracy, balanced-accuracy, roc-auc, …")
-    ] = "accuracy",
+    metric: MetricOption = "accuracy",
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and methods.")] = 0,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     ignore_unknown: IgnoreUnknown = False,
     keep_targets: KeepTargets = False,
+    skip_bad: SkipBad = False,
     read: ReadOption = None,
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
@@ -56,27 +58,30 @@ def compare(
     """Say which method suits the graphs in DATA best, by labels that it did not know."""
     given = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
     require_labels_file(given)
-    options = reading_options(data, read)
+    reading_options(data, read)
+    reading = Reading(data, read or [], given, skip_bad)
     live = _Live(data)
     with progress_bars(above=None if as_json else live.shown) as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
-        from kgnn.evaluation.comparing import comparisons, methods_of, require_metric
+        from kgnn.evaluation.comparing import comparisons, methods_of
+        from kgnn.evaluation.metrics import require_metric
         from kgnn.graphs.description import describe
         from kgnn.threads import limit_threads
 
         metric, classes = require_metric(metric), methods_of(method)
-        graphs = load_with_labels(data, given, options).graphs
+        found = reading.load()
         bars.remove_task(waiting)
         if not as_json:
-            say(*describe(graphs))
+            tell_skipped(found.skipped)
+            say(*describe(found.graphs))
         with limit_threads(threads):
             for known in comparisons(
-                graphs, methods=classes, minutes=minutes, metric=metric, seed=seed
+                found.graphs, methods=classes, minutes=minutes, metric=metric, seed=seed
             ):
                 if not as_json:
                     live.update(known)
                     bars.refresh()
-    _tell(data, known, _command(data, known, given, read, seed, threads), as_json)
+    _tell(data, known, _command(known, reading, seed, threads), as_json)
     if known.interrupted:
         raise typer.Exit(_INTERRUPTED)
     if known.best is None:
@@ -122,15 +127,15 @@ def _as_table(data: str, known: Comparison) -> Table:
 
 
 def _line(row: Row, metric: str) -> str:
-    from kgnn.evaluation.comparing import METRICS
+    from kgnn.evaluation.comparing import interval_in_words
+    from kgnn.evaluation.metrics import METRICS
 
     if row.score is None or row.interval is None:
         return f"{row.method}: {row.note}"
-    title, written = METRICS[metric].title, METRICS[metric].written
-    unit = " %" if METRICS[metric].is_percent else ""
+    known = METRICS[metric]
     seconds = "" if row.seconds is None else f", {row.seconds:.1f} s"
-    ends = " to ".join(map(written, row.interval))
-    return f"{row.method}: {title} {written(row.score)}{unit} ({ends}){seconds}"
+    ends = interval_in_words(known, row.interval)
+    return f"{row.method}: {known.title} {known.in_words(row.score)} ({ends}){seconds}"
 
 
 def _tell(data: str, known: Comparison, command: str | None, as_json: bool) -> None:
@@ -143,24 +148,14 @@ def _tell(data: str, known: Comparison, command: str | None, as_json: bool) -> N
         say(f"Fit it with: {command}")
 
 
-def _command(
-    data: str,
-    known: Comparison,
-    given: LabelsFile,
-    read: list[str] | None,
-    seed: int,
-    threads: int,
-) -> str | None:
+def _command(known: Comparison, reading: Reading, seed: int, threads: int) -> str | None:
     """Return the command that fits the best method on the same graphs and labels."""
     if known.best is None:
         return None
-    words = ["kgnn", "fit", data, "--method", known.best.method, "-o", "model"]
-    words += [word for path in given.paths or [] for word in ("--labels", str(path))]
-    words += ["--id-column", given.id_column] if given.id_column is not None else []
-    words += ["--label-column", given.label_column] if given.label_column is not None else []
-    words += ["--ignore-unknown"] if given.ignores_unknown else []
-    words += ["--keep-targets"] if given.keeps_targets else []
-    words += [word for each in read or [] for word in ("--read", each)]
+    words = ["kgnn", "fit", *reading.words(), "--method", known.best.method, "-o", "model"]
+    words += ["--ignore-unknown"] if reading.table.ignores_unknown else []
+    words += ["--keep-targets"] if reading.table.keeps_targets else []
+    words += ["--metric", known.metric] if known.metric != "accuracy" else []
     words += ["--seed", str(seed)] if seed else []
     words += ["--threads", str(threads)] if threads != 1 else []
     return shlex.join(words)

@@ -147,7 +147,7 @@ def _judged(model: GraphClassifier, graphs: GraphDataset) -> Judged:
 
 def _show(found: Quality, headline: str) -> None:
     console = out()
-    console.print(found.in_words(), highlight=False, soft_wrap=True)
+    console.print(found.in_words(headline), highlight=False, soft_wrap=True)
     console.print(_metrics(found, headline))
     console.print(_confusion(found))
     if found.sets:
@@ -165,9 +165,8 @@ def _metrics(found: Quality, headline: str) -> Table:
 
     grid = table("Metrics", "metric", ">value")
     for name in sorted(METRICS, key=lambda name: name != headline):
-        metric, value = METRICS[name], getattr(found, name)
-        unit = " %" if metric.is_percent and value is not None else ""
-        shown = f"{metric.written(metric.in_units(value))}{unit}"
+        metric = METRICS[name]
+        shown = metric.in_words(getattr(found, name))
         grid.add_row(metric.title, shown, style="bold" if name == headline else None)
     return grid
 

@@ -114,8 +114,7 @@ def _as_table(summary: dict[str, Any]) -> Table:
     # Without VAL, the accuracy that the method itself expects stands in its place.
     has_val = summary["protocol"] != "budget"
     before = "validation_accuracy" if has_val else "expected_accuracy"
-    unit = " %" if metric.is_percent else ""
-    headings = [">TEST %"] if is_accuracy else [f">TEST {metric.title}{unit}", ">accuracy %"]
+    headings = [">TEST %"] if is_accuracy else [f">TEST {metric.title}{metric.unit}", ">accuracy %"]
     names = ["accuracy"] if is_accuracy else [summary["metric"], "accuracy"]
     first = (">seed", ">labeled", ">VAL %" if has_val else ">expected %")
     grid = table(title, *first, *headings, ">majority %", ">seconds")

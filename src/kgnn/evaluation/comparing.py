@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -14,23 +13,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student_t
 
+from kgnn.engine.folds import deal_folds
 from kgnn.errors import (
     GraphDataError,
     KgnnError,
     KgnnWarning,
     MissingExtraError,
     ParameterError,
-    UnknownNameError,
 )
 from kgnn.estimator.calibration import HeldOut
 from kgnn.estimator.classifier import GraphClassifier, Graphs
 from kgnn.estimator.labels import encode_labels
 from kgnn.estimator.registry import entries, method_class
 from kgnn.evaluation.holding_out import check_labels
-from kgnn.evaluation.metrics import brier_score, wilson_interval
+from kgnn.evaluation.metrics import METRICS, Metric, require_metric, wilson_interval
 from kgnn.evaluation.paired_tests import ALPHA, fewest_apart, holm, resamples, sign_test
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
+from kgnn.kernels.colors import looks
 from kgnn.progress import checking, without_messages
 from kgnn.seeds import generator
 
@@ -57,6 +57,7 @@ _COSTS = {
     "asgn": 60,
     "infograph": 80,
 }
+_FOLDS = GraphClassifier.cross_fit  # the same for every method
 _LENIENCE = 5  # methods may be so much quicker than costs say, as `ldp` is never quick
 _RESAMPLES = 200  # their spread is then known to a twentieth
 _BY_HAND = "stopped by hand"
@@ -88,41 +89,6 @@ class Row(NamedTuple):
     note: str = ""  # in words
 
 
-class Metric(NamedTuple):
-    """How a metric is written and read."""
-
-    title: str
-    is_percent: bool = True
-    is_best_high: bool = True
-    bounds: tuple[float, float] = (0.0, 1.0)
-
-    def written(self, value: float | None) -> str:
-        """Write a value; a dash where there is none."""
-        if value is None:
-            return "–"
-        return f"{100 * value:.1f}" if self.is_percent else f"{value:.3f}"
-
-
-METRICS = {
-    "accuracy": Metric("accuracy"),
-    "balanced_accuracy": Metric("balanced accuracy"),
-    "macro_f1": Metric("macro F1"),
-    "matthews": Metric("Matthews correlation", bounds=(-1.0, 1.0)),
-    "roc_auc": Metric("ROC AUC"),
-    "average_precision": Metric("average precision"),
-    "log_loss": Metric("log loss", is_percent=False, is_best_high=False, bounds=(0.0, math.inf)),
-    "brier": Metric("Brier score", is_percent=False, is_best_high=False, bounds=(0.0, 2.0)),
-}
-
-
-def require_metric(name: str) -> str:
-    """Return the name of a metric as it is in ``METRICS``; ``roc-auc`` is fine, too."""
-    known = name.strip().lower().replace("-", "_")
-    if known not in METRICS:
-        raise UnknownNameError.of("metric", name, METRICS)
-    return known
-
-
 @dataclass(frozen=True)
 class Comparison:
     """A table of methods, the best first; those without a score are last."""
@@ -130,6 +96,7 @@ class Comparison:
     metric: str  # a name in `METRICS`
     labels: int  # graphs that the methods were judged on
     rows: tuple[Row, ...]
+    unjudged: tuple[str, ...] = ()  # classes of which no graph could be held out
     interrupted: bool = False  # by Ctrl-C
 
     @property
@@ -162,6 +129,11 @@ class Comparison:
                 f"{self.labels:,} labels are too few to tell, or classes do not differ in what the "
                 "methods look at."
             )
+        if self.unjudged:
+            told.append(
+                f"No method was judged on graphs of {', '.join(self.unjudged)}: a graph can be "
+                "held out only if its class has another one that looks different."
+            )
         late = [row.method for row in self.rows if row.standing == "not begun"]
         if late and not self.interrupted:
             told.append(f"There was no time left for {', '.join(late)}.")
@@ -176,6 +148,7 @@ class Comparison:
             "best": None if self.best is None else self.best.method,
             "cheapest": None if self.cheapest is None else self.cheapest.method,
             "level": [row.method for row in self.level],
+            "unjudged": list(self.unjudged),
             "interrupted": self.interrupted,
             "rows": [row._asdict() for row in self.rows],
         }
@@ -188,12 +161,12 @@ class Comparison:
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return the rows as text, for tables; without the methods that were not begun."""
-        written = METRICS[self.metric].written
+        metric = METRICS[self.metric]
         return [
             (
                 row.method.rpartition("/")[2],  # FILE.py:Class without folders
-                "" if row.score is None else written(row.score),
-                "" if row.interval is None else " to ".join(map(written, row.interval)),
+                "" if row.score is None else metric.written(metric.in_units(row.score)),
+                "" if row.interval is None else interval_in_words(metric, row.interval),
                 "" if row.log_loss is None else f"{row.log_loss:.3f}",
                 "" if row.seconds is None else f"{row.seconds:.1f}",
                 row.standing if row.note else "",
@@ -219,8 +192,7 @@ class Comparison:
     def _winner(self, best: Row) -> list[str]:
         """Name the best method, those that are level with it, and the cheapest of them."""
         metric, n = METRICS[self.metric], len(self._scored())
-        unit = " %" if metric.is_percent else ""
-        told = f"Best: {best.method}, {metric.title} {metric.written(best.score)}{unit}"
+        told = f"Best: {best.method}, {metric.title} {metric.in_words(best.score)}"
         others = [row.method for row in self.level if row is not best]
         if not others:
             return [f"{told}; beyond noise better than all others." if n > 1 else f"{told}."]
@@ -246,6 +218,11 @@ class Comparison:
             return f"{told}, and could not show any"
         share = f"{100 * least / self.labels:.0f} points"
         return f"{told}: it would take at least {least} graphs ({share})"
+
+
+def interval_in_words(metric: Metric, interval: tuple[float, float]) -> str:
+    """Write the ends of an interval without their unit."""
+    return " to ".join(metric.written(metric.in_units(end)) for end in interval)
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -332,9 +309,9 @@ def comparisons(
         raise ParameterError(f"The 'minutes' to compare in must be more than 0, got {minutes}.")
     metric = require_metric(metric)
     known = as_dataset(graphs)
-    targets = _require_labels(known, labels)
+    judged = _held_out_graphs(known, labels, METRICS[metric], seed)
     deadline = time.monotonic() + 60 * minutes
-    contest = _Contest(metric, targets, seed, tuple(methods))
+    contest = _Contest(metric, judged, seed, tuple(methods))
     yield contest.table()
     for name, cls in methods.items():
         least, left = contest.least_seconds(name), deadline - time.monotonic()
@@ -349,17 +326,44 @@ def comparisons(
             return
 
 
-def _require_labels(graphs: GraphDataset, labels: ArrayLike | None) -> Ints:
-    """Return the classes of labeled graphs; refuse labels that cannot be held out."""
+class _Judged(NamedTuple):
+    """The labeled graphs that methods are judged on: each is predicted without its label."""
+
+    rows: Ints
+    targets: Ints
+    unjudged: tuple[str, ...]  # classes that none of these graphs has
+    n_classes: int
+
+
+def _held_out_graphs(
+    graphs: GraphDataset, labels: ArrayLike | None, metric: Metric, seed: int
+) -> _Judged:
+    """Return the graphs that every method holds out in turn; refuse labels that judge nothing.
+
+    They are the same for all methods, as folds depend on graphs, labels and seed alone.
+    """
     codes, classes = encode_labels(graphs, labels)
-    named = replace(graphs, class_names=tuple(map(str, classes))).with_targets(codes)
-    counts = check_labels(named)
-    if alone := [name for name, n in counts.items() if n == 1]:
-        raise GraphDataError(
-            f"class '{alone[0]}' has a single labeled graph, so that no method can be judged on "
-            "graphs whose label it did not know: label another one of it"
-        )
-    return np.asarray(codes[codes >= 0])
+    names = tuple(map(str, classes))
+    counts = check_labels(replace(graphs, class_names=names).with_targets(codes))
+    labeled = np.flatnonzero(codes >= 0)
+    folds = deal_folds(codes[labeled], looks(graphs[labeled]), _FOLDS, seed)
+    rows = labeled[np.unique(np.concatenate(folds))]
+    unjudged = tuple(names[code] for code in range(len(names)) if code not in codes[rows])
+    if len(names) - len(unjudged) < 2:
+        raise GraphDataError(_why_unjudged(unjudged[0], counts))
+    if unjudged and metric.needs_all_classes:
+        more = f"; or choose another metric than {metric.title}, which needs all classes"
+        raise GraphDataError(f"{_why_unjudged(unjudged[0], counts)}{more}")
+    return _Judged(rows, codes[rows], unjudged, len(names))
+
+
+def _why_unjudged(name: str, counts: Mapping[str, int]) -> str:
+    alike = f"the {counts[name]} labeled graphs of class '{name}' look exactly like each other or "
+    alone = f"class '{name}' has a single labeled graph"
+    return (
+        f"{alone if counts[name] == 1 else f'{alike}like those of another class'}, so that no "
+        "method can be judged on graphs of it whose label it did not know: label another one"
+    )
 
 
 class _OutOfTime(Exception):
@@ -381,19 +385,20 @@ class _Judge:
     def __init__(self, metric: str, targets: Ints, seed: int) -> None:
         self.metric, self.targets = metric, targets
         self._draws = resamples(targets, _RESAMPLES, generator(seed, "comparing methods"))
-        self._freedom = max(1, int(np.bincount(targets).min()) - 1)
+        _, counts = np.unique(targets, return_counts=True)
+        self._freedom = max(1, int(counts.min()) - 1)
 
     def scored(self, proba: Floats) -> _Scored:
         """Judge probabilities, ``(n, n_classes)``."""
-        score = _value(self.metric, self.targets, proba)
-        loss = _value("log_loss", self.targets, proba)
+        metric = METRICS[self.metric]
+        score = metric.judge(self.targets, proba)
+        loss = METRICS["log_loss"].judge(self.targets, proba)
         if self.metric == "accuracy":
             right = proba.argmax(axis=1) == self.targets
             return _Scored(score, wilson_interval(score, len(right)), loss, right)
-        values = [_value(self.metric, self.targets[rows], proba[rows]) for rows in self._draws]
-        sample = np.array(values)
+        sample = np.array([metric.judge(self.targets[rows], proba[rows]) for rows in self._draws])
         half = student_t.ppf(1 - ALPHA / 2, self._freedom) * self._error(sample)
-        low, high = METRICS[self.metric].bounds
+        low, high = metric.bounds
         ends = float(max(low, score - half)), float(min(high, score + half))
         return _Scored(score, ends, loss, sample)
 
@@ -417,12 +422,12 @@ class _Judge:
 class _Contest:
     """Methods that are fitted one after another, and what is known of them so far."""
 
-    def __init__(self, metric: str, targets: Ints, seed: int, methods: tuple[str, ...]) -> None:
+    def __init__(self, metric: str, judged: _Judged, seed: int, methods: tuple[str, ...]) -> None:
         self.seed, self.interrupted = seed, False
-        self._judge = _Judge(metric, targets, seed)
+        self._judged, self._judge = judged, _Judge(metric, judged.targets, seed)
         self._rows = {name: Row(name) for name in methods}
-        shares = np.bincount(targets) / len(targets)
-        constant = np.tile(shares, (len(targets), 1))
+        shares = np.bincount(judged.targets, minlength=judged.n_classes) / len(judged.rows)
+        constant = np.tile(shares, (len(judged.rows), 1))
         self._scored = {BASELINE: self._judge.scored(constant)}
         self._seconds: dict[str, float] = {}
 
@@ -458,8 +463,10 @@ class _Contest:
         start = time.monotonic()
         standing: Standing = "failed"
         try:
-            held_out = _fitted(cls(random_state=self.seed), graphs, labels, deadline)
-            assert np.array_equal(held_out.targets, self._judge.targets)
+            model = cls(random_state=self.seed, cross_fit=_FOLDS)
+            held_out = _fitted(model, graphs, labels, deadline)
+            assert np.array_equal(held_out.rows, self._judged.rows)
+            assert np.array_equal(held_out.targets, self._judged.targets)
             self.add(name, held_out.proba, time.monotonic() - start)
             return
         except KeyboardInterrupt:
@@ -491,8 +498,9 @@ class _Contest:
         p_values = self._p_values(best)
         rows = [self._row(name, best, p_values.get(name)) for name in ranked]
         rest = [row for name, row in self._rows.items() if name not in self._scored]
-        n = len(self._judge.targets)
-        return Comparison(metric, n, (*rows, *rest), self.interrupted)
+        judged = self._judged
+        known = (*rows, *rest)
+        return Comparison(metric, len(judged.rows), known, judged.unjudged, self.interrupted)
 
     def _p_values(self, best: str | None) -> dict[str, float]:
         """Return p of the difference of each method to the best.
@@ -543,31 +551,3 @@ def _fitted(
         raise KeyboardInterrupt
     assert model.held_out_ is not None
     return model.held_out_
-
-
-def _value(metric: str, targets: Ints, proba: Floats) -> float:
-    """Return what a metric says of probabilities, ``(n, n_classes)``."""
-    from sklearn import metrics
-
-    predicted, n_classes = proba.argmax(axis=1), proba.shape[1]
-    happened = np.eye(n_classes)[targets]
-    match metric:
-        case "accuracy":
-            return float((predicted == targets).mean())
-        case "balanced_accuracy":
-            return float(metrics.recall_score(targets, predicted, average="macro", zero_division=0))
-        case "macro_f1":
-            return float(metrics.f1_score(targets, predicted, average="macro", zero_division=0))
-        case "matthews":
-            return float(metrics.matthews_corrcoef(targets, predicted))
-        case "roc_auc":
-            return float(metrics.roc_auc_score(happened, proba))
-        case "average_precision" if n_classes == 2:
-            rarer = int(2 * (targets == 1).sum() <= len(targets))
-            return float(metrics.average_precision_score(targets == rarer, proba[:, rarer]))
-        case "average_precision":
-            return float(metrics.average_precision_score(happened, proba))
-        case "brier":
-            return brier_score(targets, proba)
-        case _:
-            return float(metrics.log_loss(targets, proba, labels=np.arange(n_classes)))

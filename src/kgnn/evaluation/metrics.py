@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -65,31 +65,110 @@ def calibration_error(targets: Ints, proba: Floats, bins: int = 10) -> float:
     return float(np.abs(gaps).sum() / len(targets))
 
 
+def balanced_accuracy(targets: Ints, proba: Floats) -> float:
+    """Return the mean recall over the classes that graphs have."""
+    from sklearn.metrics import recall_score  # not above: a report needs none of it
+
+    present, predicted = np.unique(targets), proba.argmax(axis=1)
+    return float(
+        recall_score(targets, predicted, labels=present, average="macro", zero_division=0.0)
+    )
+
+
+def macro_f1(targets: Ints, proba: Floats) -> float:
+    """Return the mean F1 over the classes that graphs have, or are taken for."""
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(targets, proba.argmax(axis=1), average="macro", zero_division=0.0))
+
+
+def matthews(targets: Ints, proba: Floats) -> float:
+    """Return Matthews' correlation, from -1 to 1; 0 for predictions that say nothing."""
+    from sklearn.metrics import matthews_corrcoef
+
+    predicted = proba.argmax(axis=1)
+    if len(np.union1d(targets, predicted)) == 1:  # of which nothing can correlate
+        return 0.0
+    return float(matthews_corrcoef(targets, predicted))
+
+
+def roc_auc(targets: Ints, proba: Floats) -> float:
+    """Return the area under the ROC curve: one against rest, mean over classes."""
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(np.eye(proba.shape[1])[targets], proba))
+
+
+def average_precision(targets: Ints, proba: Floats) -> float:
+    """Return the area under precision and recall: one against rest, mean over classes.
+
+    That of two classes is of the rarer one, the second where both are as frequent.
+    """
+    from sklearn.metrics import average_precision_score
+
+    n_classes = proba.shape[1]
+    if n_classes > 2:
+        return float(average_precision_score(np.eye(n_classes)[targets], proba))
+    rarer = int(2 * (targets == 1).sum() <= len(targets))
+    return float(average_precision_score(targets == rarer, proba[:, rarer]))
+
+
+def log_loss(targets: Ints, proba: Floats) -> float:
+    """Return the mean negative logarithm of the probability of what came true; 0 is best."""
+    from sklearn import metrics
+
+    n_classes = proba.shape[1]
+    if n_classes == 1:
+        return 0.0
+    return float(metrics.log_loss(targets, proba, labels=np.arange(n_classes)))
+
+
 class Metric(NamedTuple):
-    """How a metric is written and read."""
+    """How a metric is computed, written and read.
+
+    Computed values are shares: 1 is the whole. People, and records of runs, get most of them in
+    percent.
+    """
 
     title: str
-    is_percent: bool = True  # in records and for people; else as it is
+    judge: Callable[[Ints, Floats], float]  # of targets and probabilities, ``(n, n_classes)``
+    # Whether it makes sense only where each class has graphs and is known to the model.
+    needs_all_classes: bool = False
+    is_percent: bool = True  # in records of runs and for people; else as it is
     is_best_high: bool = True
+    bounds: tuple[float, float] = (0.0, 1.0)  # of the share
 
-    def in_units(self, value: float | None) -> float | None:
-        """Return a value, of which 1 is the whole, in the unit in which it is written."""
-        return 100 * value if value is not None and self.is_percent else value
+    @property
+    def unit(self) -> str:
+        """What follows a written value."""
+        return " %" if self.is_percent else ""
+
+    def in_units(self, share: float | None) -> float | None:
+        """Return a share in the unit in which it is written."""
+        return 100 * share if share is not None and self.is_percent else share
 
     def written(self, value: float | None) -> str:
         """Write a value that is in this unit; a dash where there is none."""
         return "–" if value is None else f"{value:.{1 if self.is_percent else 3}f}"
 
+    def in_words(self, share: float | None) -> str:
+        """Write a share with its unit; a dash where there is none."""
+        return "–" if share is None else f"{self.written(self.in_units(share))}{self.unit}"
+
 
 METRICS = {
-    "accuracy": Metric("accuracy"),
-    "balanced_accuracy": Metric("balanced accuracy"),
-    "macro_f1": Metric("macro F1"),
-    "matthews": Metric("Matthews correlation"),
-    "roc_auc": Metric("ROC AUC"),
-    "average_precision": Metric("average precision"),
-    "log_loss": Metric("log loss", is_percent=False, is_best_high=False),
-    "brier": Metric("Brier score", is_percent=False, is_best_high=False),
+    "accuracy": Metric("accuracy", lambda targets, proba: accuracy(targets, proba.argmax(axis=1))),
+    "balanced_accuracy": Metric("balanced accuracy", balanced_accuracy),
+    "macro_f1": Metric("macro F1", macro_f1),
+    "matthews": Metric("Matthews correlation", matthews, bounds=(-1.0, 1.0)),
+    "roc_auc": Metric("ROC AUC", roc_auc, needs_all_classes=True),
+    "average_precision": Metric("average precision", average_precision, needs_all_classes=True),
+    "log_loss": Metric(
+        "log loss", log_loss, is_percent=False, is_best_high=False, bounds=(0.0, math.inf)
+    ),
+    "brier": Metric(
+        "Brier score", brier_score, is_percent=False, is_best_high=False, bounds=(0.0, 2.0)
+    ),
 }
 
 
@@ -105,19 +184,17 @@ class Scores(NamedTuple):
     """What the metrics say of predictions, as scikit-learn computes them; 1 is the whole."""
 
     accuracy: float
-    balanced_accuracy: float  # mean recall over the classes that graphs have
+    balanced_accuracy: float
     macro_f1: float
-    matthews: float  # from -1 to 1; 0 for predictions that say nothing
-    # One against rest, mean over classes; average precision of two classes is that of the rarer
-    # one, the second where both are as frequent. None where a class has no graphs, or is unknown
-    # to the model.
+    matthews: float
+    # None where a class has no graphs, or is unknown to the model.
     roc_auc: float | None
     average_precision: float | None
     log_loss: float
     brier: float
 
     def in_units(self) -> dict[str, Any]:
-        """Return the scores by name in the units of records: most are percent."""
+        """Return the scores by name in the units of records of runs: most are percent."""
         return {name: METRICS[name].in_units(value) for name, value in self._asdict().items()}
 
 
@@ -133,39 +210,14 @@ def scores(targets: Ints, proba: Floats) -> Scores:
     >>> found.accuracy, found.roc_auc, round(found.matthews, 3)
     (0.75, 0.75, 0.577)
     """
-    from sklearn import metrics  # not above: a report needs none of it
-
-    predicted = proba.argmax(axis=1)
     n_classes = proba.shape[1]
-    present = np.unique(targets)
-    is_one = len(np.union1d(present, predicted)) == 1  # of which nothing can correlate
-    is_complete = n_classes > 1 and len(present) == n_classes and bool(proba.any(axis=0).all())
-    return Scores(
-        accuracy(targets, predicted),
-        float(
-            metrics.recall_score(
-                targets, predicted, labels=present, average="macro", zero_division=0.0
-            )
-        ),
-        float(metrics.f1_score(targets, predicted, average="macro", zero_division=0.0)),
-        0.0 if is_one else float(metrics.matthews_corrcoef(targets, predicted)),
-        float(metrics.roc_auc_score(np.eye(n_classes)[targets], proba)) if is_complete else None,
-        _average_precision(targets, proba) if is_complete else None,
-        float(metrics.log_loss(targets, proba, labels=np.arange(n_classes)))
-        if n_classes > 1
-        else 0.0,
-        brier_score(targets, proba),
-    )
-
-
-def _average_precision(targets: Ints, proba: Floats) -> float:
-    from sklearn.metrics import average_precision_score
-
-    n_classes = proba.shape[1]
-    if n_classes > 2:
-        return float(average_precision_score(np.eye(n_classes)[targets], proba))
-    rarer = int(2 * (targets == 1).sum() <= len(targets))
-    return float(average_precision_score(targets == rarer, proba[:, rarer]))
+    is_complete = n_classes > 1 and len(np.unique(targets)) == n_classes
+    is_complete &= bool(proba.any(axis=0).all())
+    found: dict[str, Any] = {
+        name: metric.judge(targets, proba) if is_complete or not metric.needs_all_classes else None
+        for name, metric in METRICS.items()
+    }
+    return Scores(**found)
 
 
 def recalls(targets: Ints, predicted: Ints, names: Sequence[str]) -> dict[str, float]:
@@ -275,22 +327,32 @@ class Quality:
     bins: tuple[Bin, ...]  # for a reliability diagram; bins without graphs are left out
     sets: tuple[SetQuality, ...] = ()  # empty where the model promises nothing
 
-    def in_words(self) -> str:
-        """Say how often the answers are right, how sure that is, and what accuracy hides."""
+    def in_words(self, headline: str = "accuracy") -> str:
+        """Say how often the answers are right, how sure that is, and what accuracy hides.
+
+        A headline other than accuracy comes first.
+        """
         low, high = (100 * end for end in self.interval)
         return (
+            f"{'' if headline == 'accuracy' else f'{self._told(headline)}; '}"
             f"{100 * self.accuracy:.1f} ± {100 * self.accuracy_error:.1f} % of {self.n:,} graphs "
             f"right ({low:.0f} to {high:.0f} % with 95 % confidence; the largest class alone is "
-            f"{100 * self.majority_share:.1f} %){self._hidden_by_accuracy()}, calibration error "
-            f"{100 * self.calibration_error:.1f} %"
+            f"{100 * self.majority_share:.1f} %){self._hidden_by_accuracy(headline)}, calibration "
+            f"error {100 * self.calibration_error:.1f} %"
         )
 
-    def _hidden_by_accuracy(self) -> str:
+    def _told(self, name: str) -> str:
+        metric, value = METRICS[name], getattr(self, name)
+        if value is None:
+            return f"no {metric.title}, as a class has no graphs or is unknown to the model"
+        return f"{metric.title} {metric.in_words(value)}"
+
+    def _hidden_by_accuracy(self, headline: str) -> str:
         """Name balanced accuracy, ROC AUC and recalls where accuracy does not tell them."""
-        told = ""
+        names = []
         if abs(self.balanced_accuracy - self.accuracy) >= _IMBALANCE:
-            told = f", balanced accuracy {100 * self.balanced_accuracy:.1f} %"
-            told += "" if self.roc_auc is None else f", ROC AUC {100 * self.roc_auc:.1f} %"
+            names = ["balanced_accuracy"] + ["roc_auc"] * (self.roc_auc is not None)
+        told = "".join(f", {self._told(name)}" for name in names if name != headline)
         apart = recalls_apart(self.recalls, 100 * self.accuracy)
         return told + (f", {recalls_in_words(apart, 100 * self.accuracy)}" if apart else "")
 

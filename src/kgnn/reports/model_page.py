@@ -131,9 +131,7 @@ def metrics_table(found: Quality) -> Markup:
     """Return all metrics by name."""
     rows = []
     for name, metric in METRICS.items():
-        value = metric.in_units(getattr(found, name))
-        unit = " %" if metric.is_percent and value is not None else ""
-        cell = element("td", f"{metric.written(value)}{unit}")
+        cell = element("td", metric.in_words(getattr(found, name)))
         rows.append(element("tr", element("th", metric.title, scope="row"), cell))
     return joined(
         scrolling("Metrics", ["metric", "value"], rows),
