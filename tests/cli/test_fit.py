@@ -210,8 +210,9 @@ def test_one_labeled_graph_per_class_is_enough_for_a_model(kgnn, files):
     assert done.code == 0
     assert "warning: Classes cycle, tree have a single labeled graph: little can be" in done.err
     assert "nothing tells how well the class is recognized. Label at least one more" in done.err
-    assert "not calibrated" in done.err
+    assert "all 2 labels are learned from; none is left out" in done.err
     assert "How accurate the model is on new graphs is not known" in done.err
+    assert "Its probabilities are not calibrated" in done.err
     assert package.open_model("model").held_out_ is None
 
 
@@ -278,8 +279,8 @@ _IN_ROUND_1 = _STOP + (
     "def stopping(self):\n    end_round(self)\n    stop()\nRoundTrainer.end_round = stopping\n"
 )
 _IN_CROSS_FITTING = _STOP + (
-    "import kgnn.estimator.calibration as b\ncross_fit = b.cross_fit\n"
-    "def stopping(*a):\n    stop()\n    return cross_fit(*a)\nb.cross_fit = stopping\n"
+    "import kgnn.estimator.calibration as b\nrefit = b.refit_for_each_fold\n"
+    "def stopping(*a):\n    stop()\n    return refit(*a)\nb.refit_for_each_fold = stopping\n"
 )
 _AT_ONCE = _STOP + "from kgnn.methods.wl import WL\nWL._fit = lambda *_: stop()\n"
 _SMALL = ("--set", "epochs=3", "--set", "rounds=2")
@@ -288,12 +289,12 @@ _SMALL = ("--set", "epochs=3", "--set", "rounds=2")
 @pytest.mark.parametrize(
     ("code", "settings", "told"),
     [
-        (_IN_ROUND_1, ("--set", "cross_fit=0"), "Training was stopped by hand"),
-        (_IN_CROSS_FITTING, (), "Calibration was stopped by hand"),
+        (_IN_ROUND_1, (*_SMALL, "--set", "cross_fit=0"), "Training was stopped by hand"),
+        (_IN_CROSS_FITTING, ("--method", "ldp"), "Calibration was stopped by hand"),
     ],
 )
 def test_what_is_finished_at_ctrl_c_is_kept(files, code, settings, told):
-    done = in_a_process(code, *_FIT, *_SMALL, *settings)
+    done = in_a_process(code, *_FIT, *settings)
     assert done.returncode == 130
     assert told in done.stderr
     assert "The model is in model" in done.stderr

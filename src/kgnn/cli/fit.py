@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _NAMED = 5  # ids in a message
-_FOLDS = 5  # each of which is left out of fitting in turn
 
 
 def fit(
@@ -84,7 +83,7 @@ def fit(
 
     cls = method_class(method)
     chosen = chosen_parameters(cls, preset, settings)
-    model = cls(**{"random_state": seed, "cross_fit": _FOLDS, **chosen})
+    model = cls(**{"random_state": seed, **chosen})
     check(model)
     table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
     require_labels_file(table)
@@ -190,6 +189,7 @@ def _tell_result(
 
     if quality is None:
         say(f"How accurate the model is on new graphs is not known: {basis_in_words(model)}.")
+        say("Its probabilities are not calibrated.")
     else:
         say(f"{quality.in_words()}.")
         say(f"This is what to expect on new graphs, estimated on {basis_in_words(model)}.")

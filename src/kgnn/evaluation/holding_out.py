@@ -73,12 +73,11 @@ def check_labels(graphs: GraphDataset) -> Counter[str]:
 def _leaving_out(counts: Counter[str], folds: int) -> str:
     """Say what becomes of labels that are all learned from."""
     told = f"all {counts.total():,} labels are learned from"
-    if folds < 2:
+    if not folds or max(counts.values()) < 2:
         return f"{told}; none is left out to tell how accurate the model is"
-    if min(counts.values()) < 2:
-        return told  # the method says what it can do with a single label of a class
+    each = "each" if min(counts.values()) > 1 else "each of a class with two or more"
     return (
-        f"{told}; each is also predicted by a model that did not see it, to calibrate the "
+        f"{told}; {each} is also predicted by a model that did not see it, to calibrate the "
         "probabilities and to tell how accurate the model is"
     )
 

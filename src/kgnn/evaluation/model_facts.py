@@ -84,7 +84,7 @@ def facts_of(
 ) -> ModelFacts:
     """Gather what a page shows of a model that has just been fitted."""
     is_labeled = graphs.targets >= 0
-    held = use.validation if len(use.validation) else np.flatnonzero(is_labeled)
+    held = use.validation if len(use.validation) else use.training
     doubted = doubted_labels(model)
     return ModelFacts(
         name_of(type(model)),
@@ -185,8 +185,9 @@ def _suspicious_graphs(
     if model.held_out_ is None:
         return []
     classes, proba = model.class_names, model.held_out_.proba
+    held = rows[model.held_out_.rows]
     return [
-        _shown(graphs, int(rows[each.row]), classes, proba[each.row], "the model says")
+        _shown(graphs, int(held[each.row]), classes, proba[each.row], "the model says")
         for each in found
     ]
 
