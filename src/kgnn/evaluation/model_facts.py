@@ -14,7 +14,7 @@ from kgnn.estimator.registry import name_of
 from kgnn.estimator.suspicion import Suspicion, suspicious_labels
 from kgnn.evaluation.metrics import Quality, quality
 from kgnn.graphs.description import describe
-from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.graph import Floats, GraphDataset
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -84,7 +84,7 @@ def facts_of(
 ) -> ModelFacts:
     """Gather what a page shows of a model that has just been fitted."""
     is_labeled = graphs.targets >= 0
-    held = use.validation if len(use.validation) else np.flatnonzero(is_labeled)
+    judged = graphs[use.validation if len(use.validation) else use.training]
     doubted = doubted_labels(model)
     return ModelFacts(
         name_of(type(model)),
@@ -99,7 +99,7 @@ def facts_of(
         0 if model.held_out_ is None else len(model.held_out_.targets),
         uncertain_graphs(model, graphs),
         len(doubted),
-        _suspicious_graphs(model, graphs, held, doubted[:_SHOWN]),
+        _suspicious_graphs(model, judged, doubted[:_SHOWN]),
         suggested_graphs(model, graphs),
         {**made, "kgnn": metadata.version("kgnn")},
     )
@@ -124,7 +124,7 @@ def held_out_quality(model: GraphClassifier) -> Quality | None:
     --------
     >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> from kgnn.methods.wl import WL
-    >>> held_out_quality(WL(cross_fit=5).fit(cycles_and_trees(40))).accuracy
+    >>> held_out_quality(WL().fit(cycles_and_trees(40))).accuracy
     1.0
     """
     held = model.held_out_
@@ -177,16 +177,15 @@ def doubted_labels(model: GraphClassifier) -> list[Suspicion]:
 
 
 def _suspicious_graphs(
-    model: GraphClassifier,
-    graphs: GraphDataset,
-    rows: Ints,
-    found: Sequence[Suspicion],
+    model: GraphClassifier, graphs: GraphDataset, found: Sequence[Suspicion]
 ) -> list[ShownGraph]:
-    if model.held_out_ is None:
+    """Draw suspicious graphs; the held-out rows are positions in these graphs."""
+    held = model.held_out_
+    if held is None:
         return []
-    classes, proba = model.class_names, model.held_out_.proba
+    classes = model.class_names
     return [
-        _shown(graphs, int(rows[each.row]), classes, proba[each.row], "the model says")
+        _shown(graphs, int(held.rows[each.row]), classes, held.proba[each.row], "the model says")
         for each in found
     ]
 
