@@ -11,9 +11,11 @@ from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import fields_of
 from kgnn.estimator.registry import entries, method_class
 from kgnn.testing import CHECKS, check_method
+from kgnn.testing.methods import rare_class
 
-# What makes a fit long and changes no promise.
+# What makes a fit long and changes no promise. Two members take as long as one training on all.
 FAST = {
+    "cross_fit": 2,
     "epochs": 15,
     "rounds": 1,
     "trees": 30,
@@ -32,6 +34,17 @@ def fast(name):
 @pytest.mark.parametrize("name", entries())
 def test_method_keeps_the_contract(name, check):
     check(fast(name))
+
+
+@pytest.mark.parametrize("name", entries())
+def test_a_rare_class_becomes_more_probable_where_classes_are_balanced(name):
+    graphs, labels, new = rare_class()
+    plain, balanced = (
+        fast(name).set_params(cross_fit=0, class_weight=weight).fit(graphs, labels)
+        for weight in (None, "balanced")
+    )
+    rare = [model.predict_proba(new)[:, 1].mean() for model in (plain, balanced)]
+    assert rare[1] > rare[0] + 0.02
 
 
 def test_the_folder_holds_methods_and_their_families():

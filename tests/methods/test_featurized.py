@@ -10,6 +10,7 @@ from kgnn.estimator.calibration import sharpen
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.featurized import Machine, _folds, margins
 from kgnn.methods.wl import WL
+from kgnn.testing.methods import rare_class
 
 
 def test_val_decides_where_the_labeled_graphs_cannot():
@@ -76,6 +77,17 @@ def test_without_val_the_folds_are_those_of_the_task():
     folds = _folds(Task(planted_motifs(6), targets, 2, None, seed=0, folds=held))
     places = [(train.tolist(), held_out.tolist()) for train, held_out in folds]
     assert places == [([1, 2], [0, 3]), ([0, 3], [1, 2])]
+
+
+@pytest.mark.parametrize("with_val", [False, True])
+def test_where_classes_are_balanced_candidates_are_judged_by_class(with_val):
+    """One that never answers with the rare class is right nine times out of ten."""
+    graphs, labels, new = rare_class()
+    options = {"validation": (graphs, labels)} if with_val else {}
+    plain, balanced = (WL(class_weight=weight) for weight in (None, "balanced"))
+    assert (plain.fit(graphs, labels, **options).predict(new) == 0).all()
+    predicted = balanced.fit(graphs, labels, **options).predict(new)
+    assert 0.2 < predicted.mean() < 0.8
 
 
 def points(n_classes, seed=0):

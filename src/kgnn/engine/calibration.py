@@ -21,7 +21,7 @@ _FIRST_WEIGHTS = np.linspace(0, 1, 21)  # of the first of two networks
 # Priors, in nats: a hundred graphs are too few to trust small differences, and twenty are mostly
 # noise. Of two networks, the second one counts more unless the first shows its worth.
 _USUAL_WEIGHT, _WEIGHT_PRIOR = 0.25, 10.0
-_SHARPNESS_PRIOR = 1.0  # for a factor of e or 1/e
+PULL = 1.0  # for a sharpness of e or 1/e, where held-out graphs may be a handful
 CAUTION = 2.0  # standard errors by which a candidate must be ahead of the default
 
 
@@ -32,13 +32,14 @@ class Calibration(NamedTuple):
     log_likelihood: float  # mean log-probability of the true classes with that factor
 
 
-def calibrate(scores: Floats, targets: Ints) -> Calibration:
+def calibrate(scores: Floats, targets: Ints, pull: float = 0.0) -> Calibration:
     """Find the factor that makes the true classes most likely; predicted classes do not change.
 
     ``scores``, ``(n, n_classes)``, are logits or margins of graphs that were not trained on. If all
     predictions are right, the likelihood grows with the factor without end. But n right answers out
     of n are evidence for a probability of (n + 1) / (n + 2) at most (Laplace), which therefore
-    bounds the mean. With few graphs the factor stays near 1.
+    bounds the mean. ``pull`` keeps the factor near 1 where there are few graphs: so many nats is
+    the cost of a factor of e or 1/e.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def calibrate(scores: Floats, targets: Ints) -> Calibration:
     n = len(targets)
 
     def cost(log_sharpness: float) -> float:
-        return float(_SHARPNESS_PRIOR * log_sharpness**2 - of_truth(log_sharpness).sum())
+        return float(pull * log_sharpness**2 - of_truth(log_sharpness).sum())
 
     best = float(minimize_scalar(cost, bounds=_BOUNDS, method="bounded").x)
     if excess(best) > 0 and excess(_BOUNDS[0]) < 0:
@@ -66,9 +67,9 @@ def calibrate(scores: Floats, targets: Ints) -> Calibration:
     return Calibration(float(np.exp(best)), float(of_truth(best).mean()))
 
 
-def log_likelihoods(scores: Floats, targets: Ints) -> Floats:
+def log_likelihoods(scores: Floats, targets: Ints, pull: float = 0.0) -> Floats:
     """Return the log-probability of each graph's true class, once the scores are calibrated."""
-    sharpness = calibrate(scores, targets).sharpness
+    sharpness = calibrate(scores, targets, pull).sharpness
     log_proba = log_softmax(sharpness * scores, axis=1)
     return np.asarray(log_proba[np.arange(len(targets)), targets])
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
@@ -186,6 +185,8 @@ class Memory(Network):
 
     def _linear(self, examples: Examples) -> tuple[Tensor, Tensor]:
         """Fit a logistic regression: weights ``(n_classes, n_features)`` and biases."""
+        from sklearn.linear_model import LogisticRegression  # not needed to predict
+
         rows, n_labeled = examples.rows, len(examples.labeled)
         targets = examples.targets[rows]
         weights = np.where(np.arange(len(rows)) < n_labeled, 1.0, examples.weight)
@@ -204,9 +205,14 @@ class Memory(Network):
         bias[machine.classes_] = torch.from_numpy(biases).to(found.dtype)
         return found, bias
 
+    def for_step(self, fitted: Fitted) -> Fitted:
+        """Return the module with the slots that a training step attends to."""
+        if self.step_slots is None or len(fitted.memory) <= self.step_slots:
+            return fitted
+        return fitted.with_slots(_draw_by_class(fitted.memory_targets, self.step_slots))
+
     def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
-        if self.step_slots is not None and len(fitted.memory) > self.step_slots:
-            fitted = fitted.with_slots(_draw_by_class(fitted.memory_targets, self.step_slots))
+        fitted = self.for_step(fitted)
         memory, own = self.part(fitted.memory), self._own_slots(rows, fitted)
         logits: Tensor = module(self.part(rows), memory, fitted.memory_targets, own)
         return logits
@@ -235,15 +241,16 @@ class Memory(Network):
 
 
 def _draw_by_class(targets: Tensor, n: int) -> Ints:
-    """Draw about n rows at random, by torch's generator, each class in proportion.
+    """Draw n rows at random, by torch's generator, each class in proportion.
 
     ``targets`` are class probabilities; a row counts as one of its most probable class. Every
-    class that there is gets at least one row.
+    class has at least one row, unless there are more than n classes.
     """
     classes = targets.argmax(dim=1)
-    drawn = []
+    shuffled = torch.randperm(len(classes))
+    place = torch.empty(len(classes), dtype=torch.float64)  # in its class, as a share of it
     for each in classes.unique():
-        rows = (classes == each).nonzero().flatten()
-        n_own = math.ceil(n * len(rows) / len(classes))
-        drawn.append(rows[torch.randperm(len(rows))[:n_own]])
-    return np.asarray(torch.cat(drawn).sort().values.numpy())
+        own = shuffled[classes[shuffled] == each]
+        place[own] = torch.arange(len(own)).double() / len(own)
+    drawn = shuffled[place[shuffled].argsort(stable=True)[:n]]
+    return np.asarray(drawn.sort().values.numpy())

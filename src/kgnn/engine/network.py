@@ -14,7 +14,7 @@ from scipy.special import softmax
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batches, SomeBatches
-from kgnn.engine.calibration import choose, combine, log_likelihoods
+from kgnn.engine.calibration import PULL, choose, combine, log_likelihoods
 from kgnn.engine.fast.quotients import batches_of
 from kgnn.engine.loop import CLIP, History, checkpoint_epochs, recompute_bn_stats, train
 from kgnn.engine.node_features import NodeFeatures
@@ -339,7 +339,8 @@ def _choose_epochs(
     if not by_checkpoint:
         return [(-1, -1, [])] * len(trainings)
     truth = np.concatenate([each.truth for each in trainings])
-    found = np.stack([log_likelihoods(np.concatenate(each), truth) for each in by_checkpoint])
+    pooled_answers = [np.concatenate(each) for each in by_checkpoint]
+    found = np.stack([log_likelihoods(each, truth, PULL) for each in pooled_answers])
     score, default = found.mean(axis=1).tolist(), default % len(found)
     chosen = choose(found, default)
     member = np.repeat(np.arange(len(sizes)), sizes)

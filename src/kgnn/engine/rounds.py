@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from scipy.special import softmax
 
-from kgnn.engine.calibration import calibrate, combine, log_likelihoods, weigh
+from kgnn.engine.calibration import PULL, calibrate, combine, log_likelihoods, weigh
 from kgnn.engine.network import Examples, Fitted, Network, Training, class_weights_of, one_hot
 from kgnn.engine.task import Task
 from kgnn.graphs.graph import Floats, Ints
@@ -301,9 +301,10 @@ class RoundTrainer:
     def mix(self, *proba: Floats) -> Floats:
         """Return what the networks say together, each as far as it is to be trusted by now."""
         last = self.course.rounds[-1]
+        factors = last.sharpness[: len(proba)] or [1.0] * len(proba)
         scaled = [
             factor * np.log(np.maximum(own, 1e-300))
-            for factor, own in zip(last.sharpness or [1.0] * len(proba), proba, strict=True)
+            for factor, own in zip(factors, proba, strict=True)
         ]
         return np.asarray(softmax(combine(scaled, last.weights), axis=1))
 
@@ -338,7 +339,7 @@ class RoundTrainer:
         if self._is_judged:
             networks = self.networks[: len(fitted)]
             logits = {n.name: _answers(own) for n, own in zip(networks, fitted, strict=True)}
-            done.sharpness = [calibrate(own, self._truth).sharpness for own in logits.values()]
+            done.sharpness = self._sharpness(list(logits.values()))
             scaled = [f * own for f, own in zip(done.sharpness, logits.values(), strict=True)]
             done.weights = weigh(scaled, self._truth)
             logits["both"] = combine(scaled, done.weights)
@@ -385,8 +386,12 @@ class RoundTrainer:
                 for which in range(n_ready)
             ]
             course.answers = [combine(each) for each in rounds]
-            course.sharpness = [calibrate(own, self._truth).sharpness for own in course.answers]
+            course.sharpness = self._sharpness(course.answers)
             course.weights = weigh(course.scaled(course.answers), self._truth)
+
+    def _sharpness(self, logits: Sequence[Floats]) -> list[float]:
+        """Return the factors that calibrate what networks say of held-out graphs."""
+        return [calibrate(own, self._truth, PULL).sharpness for own in logits]
 
 
 def _answers(members: Sequence[Fitted]) -> Floats:

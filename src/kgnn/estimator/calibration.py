@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import clone
 
-from kgnn.engine.calibration import calibrate
+from kgnn.engine.calibration import PULL, calibrate
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.errors import KgnnWarning, ParameterError
 from kgnn.graphs.graph import Floats, Ints
@@ -51,7 +51,8 @@ def calibrate_model(
         held_out = _hold_out(model, task, answers, judging)
         if held_out is not None:
             scores = np.log(np.maximum(held_out.proba, _TINY))
-            sharpness = calibrate(scores, held_out.targets).sharpness
+            pull = PULL if task.validation is None else 0.0
+            sharpness = calibrate(scores, held_out.targets, pull).sharpness
             model.held_out_ = replace(held_out, proba=sharpen(held_out.proba, sharpness))
             model.sharpness_ = sharpness
     except KeyboardInterrupt:

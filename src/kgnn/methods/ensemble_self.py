@@ -129,6 +129,7 @@ class JointNetwork(Network):
         return self.memory._own_slots(rows, fitted)
 
     def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
+        fitted = self.memory.for_step(fitted)
         logits: Tensor = module(
             self.gnn.pool[rows],
             self.memory.part(rows),

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from kgnn.engine.calibration import calibrate
+from kgnn.engine.calibration import PULL, calibrate
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Bounds, Count, parameters
@@ -187,9 +187,10 @@ class Member:
     featurizer: Featurizer
     kernel: SupportKernel
     machine: Machine
-    score: float = 0.0  # held-out accuracy
+    score: float = 0.0  # held-out accuracy, by class if classes are weighted
     sharpness: float = 1.0  # inverse temperature of the probabilities
-    # Margins of the labeled graphs in cross-validation, fold by fold, and whether they are right.
+    # Margins of the labeled graphs in cross-validation, fold by fold; for those that are right,
+    # the weight of their class, else 0.
     answers: Floats = field(default_factory=lambda: np.empty((0, 0)))
     is_right: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -297,6 +298,7 @@ def _score(
             Machine.fit(penalty, kernel[np.ix_(a, a)], targets[a], class_weights),
             kernel[np.ix_(b, a)],
             targets[b],
+            class_weights,
         )
         for a, b in folds
     ]
@@ -304,19 +306,23 @@ def _score(
     if judged:
         member.answers, member.is_right, _ = parts[0]
     if validation is not None:
-        parts.append(_judge(member.machine, *validation))
+        parts.append(_judge(member.machine, *validation, class_weights))
     if parts:
         member.score = float(np.mean([correct.mean() for _, correct, _ in parts]))
         scores, _, truth = _pooled(parts)
-        member.sharpness = calibrate(scores, truth).sharpness
+        pull = PULL if validation is None else 0.0
+        member.sharpness = calibrate(scores, truth, pull).sharpness
 
 
-_Judged = tuple[Floats, Floats, Ints]  # margins, whether right, true classes
+_Judged = tuple[Floats, Floats, Ints]  # margins, whether right (weighted), true classes
 
 
-def _judge(machine: Machine, kernel: Floats, targets: Ints) -> _Judged:
+def _judge(
+    machine: Machine, kernel: Floats, targets: Ints, class_weights: Floats | None
+) -> _Judged:
     scores = margins(machine, kernel)
-    return scores, (scores.argmax(axis=1) == targets).astype(np.float64), targets
+    weights = np.ones(len(targets)) if class_weights is None else class_weights[targets]
+    return scores, (scores.argmax(axis=1) == targets) * weights, targets
 
 
 def _pooled(parts: list[_Judged]) -> _Judged:

@@ -27,6 +27,7 @@ from kgnn.engine.memory import Embedding, Memory, Rows
 from kgnn.engine.network import Fitted, Network
 from kgnn.engine.rounds import (
     Course,
+    Plan,
     RankBy,
     RoundTrainer,
     Selection,
@@ -193,14 +194,15 @@ Select = Callable[[Floats, Floats, int], tuple[Selection, Selection]]
 
 
 def co_train(
-    trainer: RoundTrainer,
     gnn: Network,
     memory: Network,
     task: Task,
+    plan: Plan,
     select: Select,
     *,
     start_memory: bool = True,
     order: Literal["alternate", "together"] = "alternate",
+    mixed: bool = False,
 ) -> Course:
     """Train p_θ (``gnn``) and q_φ (``memory``) in turn: Algorithm 1.
 
@@ -208,8 +210,17 @@ def co_train(
 
     ``start_memory`` also trains q_φ on the labeled graphs before the first E-step. In ``order``
     "alternate", as in Algorithm 1, the M-step annotates with the q_φ of this round's E-step; in
-    "together", with that of the round before.
+    "together", with that of the round before. If ``mixed``, both networks annotate together in both
+    steps, each as far as held-out graphs have shown its worth.
     """
+    trainer = RoundTrainer([gnn, memory], task, plan)
+
+    def annotators(p: list[Floats], q: list[Floats]) -> tuple[list[Floats], list[Floats]]:
+        if not mixed:
+            return p, q
+        both = [trainer.mix(*each) for each in zip(p, q, strict=True)]
+        return both, both
+
     with trainer.interruptible():
         trainer.fit(gnn)  # line 1: initialize θ on the labeled graphs
         if start_memory:
@@ -217,12 +228,16 @@ def co_train(
         trainer.end_round()
         for k in trainer.rounds():  # line 2: while not converged
             p = gnn.annotate(task.unlabeled)  # line 4, by each member of a committee
-            q = memory.annotate(task.unlabeled) if memory.is_fitted else None
-            if not e_step(trainer, memory, p, q, k, select):  # lines 4 and 5
+            # Paper silent: p is checked against the q of the round before. Before the first E-step
+            # there is none, and p, which agrees with itself, selects alone.
+            q = memory.annotate(task.unlabeled) if memory.is_fitted else p
+            if q is not p:
+                trainer.note_agreement(p, q)
+            if not e_step(trainer, memory, *annotators(p, q), k, select):  # lines 4 and 5
                 break
-            if q is None or order == "alternate":
+            if q is p or order == "alternate":
                 q = memory.annotate(task.unlabeled)  # line 7
-            m_step(trainer, gnn, p, q, k, select)  # lines 7 and 8
+            m_step(trainer, gnn, *annotators(p, q), k, select)  # lines 7 and 8
             trainer.end_round()
         if not memory.is_fitted:  # there was no E-step: only the first sum of Eq. 15 is left
             trainer.fit(memory)
@@ -231,23 +246,14 @@ def co_train(
 
 
 def e_step(
-    trainer: RoundTrainer,
-    memory: Network,
-    p: list[Floats],
-    q: list[Floats] | None,
-    k: int,
-    select: Select,
+    trainer: RoundTrainer, memory: Network, p: list[Floats], q: list[Floats], k: int, select: Select
 ) -> bool:
     """Project p onto what the kernel can express: train q on annotations by p (Eqs. 14 and 15).
 
     Minimizing KL(p ‖ q) over φ is minimizing the cross-entropy −E_p[log q] on the annotated graphs
     (Eq. 14); Eq. 15 adds the labeled ones. Returns False if no annotation has changed.
     """
-    # Paper silent: p is checked against the q of the round before. Before the first E-step there
-    # is none, and p, which agrees with itself, selects alone.
-    chosen = [select(*each, k)[1] for each in zip(p, p if q is None else q, strict=True)]
-    if q is not None:
-        trainer.note_agreement(p, q)
+    chosen = [select(*each, k)[1] for each in zip(p, q, strict=True)]
     pseudo_labels = trainer.label(chosen, p)
     if not trainer.is_news(memory, pseudo_labels):
         return False
@@ -311,8 +317,7 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
 
     A GNN learns graph vectors; a memory network compares a graph with every labeled graph, and
     later with annotated ones, by kernel features. Both are trained on the labeled graphs, then in
-    turn on the unlabeled graphs that both are confident of and agree on. Predictions combine the
-    two. See `GNNSettings`, `MemorySettings` and `RoundsClassifier` for the other parameters.
+    turn on the unlabeled graphs as they annotate them together. Predictions combine the two. See `GNNSettings`, `MemorySettings` and `RoundsClassifier` for the other parameters.
 
     Parameters
     ----------
@@ -327,6 +332,10 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
     order : {"alternate", "together"}
         Whether the GNN is taught by the memory of the same round, as in Algorithm 1, or of the
         round before.
+    annotators : {"mixed", "each"}
+        Whether both networks annotate together, weighted by their worth on held-out graphs, and
+        every unlabeled graph is taught that a class has room for; or each by itself, and the graphs
+        are taught on which they agree, as in the paper.
     candidates : int
         Length of each network's list of confident graphs, as a multiple of the number to select.
         Graphs on both lists with the same class are selected, the most confident first.
@@ -354,7 +363,7 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
     memory_grows: bool = True
     start_memory: bool = True
     order: Literal["alternate", "together"] = "alternate"
-    teach: Literal["mixed", "agreed"] = "mixed"
+    annotators: Literal["mixed", "each"] = "mixed"
     candidates: Count = 2
     predict_with: Literal["both", "gnn", "memory"] = "both"
 
@@ -389,17 +398,20 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
         memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
         plan, shares = self._plan(judge=self.predict_with), self._shares(task)
 
-        trainer = RoundTrainer([gnn, memory], task, plan)
-
         def select(p: Floats, q: Floats, k: int) -> tuple[Selection, Selection]:
-            if self.teach == "agreed":
-                chosen = agree(p, q, k, shares, self.candidates, self.rank_by)
-            else:
-                chosen = most_confident(trainer.mix(p, q), k, shares, self.rank_by)
-            return chosen, chosen
+            agreed = agree(p, q, k, shares, self.candidates, self.rank_by)
+            return agreed, agreed
 
-        start, order = self.start_memory, self.order
-        course = co_train(trainer, gnn, memory, task, select, start_memory=start, order=order)
+        course = co_train(
+            gnn,
+            memory,
+            task,
+            plan,
+            select,
+            start_memory=self.start_memory,
+            order=self.order,
+            mixed=self.annotators == "mixed",
+        )
         return self._finish(task, [gnn, memory], course)
 
     def _predictor(self) -> str:
@@ -461,7 +473,7 @@ _PAPER = {
     "soft": True,
     "rank_by": "probability",
     "balanced": False,
-    "teach": "agreed",
+    "annotators": "each",
     "candidates": 1,
     "student_epochs": None,
     "student_batch_size": None,

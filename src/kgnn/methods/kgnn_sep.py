@@ -6,7 +6,7 @@ from typing import Literal
 
 from kgnn.engine.memory import Memory
 from kgnn.engine.network import Fitted
-from kgnn.engine.rounds import RoundTrainer, Selection, most_confident
+from kgnn.engine.rounds import Selection, most_confident
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.evidence import COMBINED
 from kgnn.estimator.parameters import NonNegative, parameters
@@ -55,8 +55,7 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
             return for_gnn, most_confident(p, k, shares, self.rank_by)
 
         start, order = self.start_memory, self.order
-        trainer = RoundTrainer([gnn, memory], task, plan)
-        course = co_train(trainer, gnn, memory, task, select, start_memory=start, order=order)
+        course = co_train(gnn, memory, task, plan, select, start_memory=start, order=order)
         return self._finish(task, [gnn, memory], course)
 
     def _predictor(self) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from kgnn.engine.calibration import choose, log_likelihoods
+from kgnn.engine.calibration import PULL, choose, log_likelihoods
 from kgnn.engine.memory import Memory, Rows, plain
 from kgnn.engine.network import Fitted
 from kgnn.engine.task import Task
@@ -189,6 +188,7 @@ def _linear_log_likelihoods(memory: Memory, task: Task) -> Floats:
 
     It tells which features are better in a hundredth of the time that the memory would take.
     """
+    from sklearn.linear_model import LogisticRegression  # not needed to predict
 
     def log_proba(known: Ints, asked: Rows) -> Floats:
         features = plain(memory.part(known))
@@ -203,4 +203,4 @@ def _linear_log_likelihoods(memory: Memory, task: Task) -> Floats:
     members = [member for member in task.members() if len(member.held_out)]
     found = [log_proba(each.labeled, memory.part(each.held_out)) for each in members]
     truth = np.concatenate([task.targets[each.held_out] for each in members])
-    return log_likelihoods(np.concatenate(found), truth)
+    return log_likelihoods(np.concatenate(found), truth, PULL)

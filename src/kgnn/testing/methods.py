@@ -17,7 +17,7 @@ from sklearn.utils import estimator_checks
 
 from kgnn.errors import KgnnWarning
 from kgnn.estimator.classifier import UNLABELED, GraphClassifier
-from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.packing import concatenate, pack
 
@@ -177,6 +177,48 @@ def learns_what_is_easy(method: GraphClassifier) -> None:
     assert score >= 0.9, f"accuracy on cycles and trees is {score}"
 
 
+def holds_out_every_label(method: GraphClassifier) -> None:
+    """Without validation graphs, a model that has not seen a label answers for its graph."""
+    graphs, labels, _ = _task()
+    known = np.flatnonzero(labels != UNLABELED)
+    held = _fitted(clone(method).set_params(cross_fit=2), graphs, labels).held_out_
+    assert held is not None, "cross_fit=2 holds out nothing"
+    assert held.rows.tolist() == known.tolist(), f"held out are the rows {held.rows.tolist()}"
+    assert held.targets.tolist() == labels[known].tolist(), "other classes than those given"
+    _require_probabilities(held.proba, len(known), 2)
+
+
+def does_not_hold_out_the_only_label_of_a_class(method: GraphClassifier) -> None:
+    """A class with a single label is always trained on; the other classes are held out."""
+    graphs, labels, new = _task()
+    labels[np.flatnonzero(labels == 0)[1:]] = UNLABELED
+    model = _fitted(clone(method).set_params(cross_fit=2), graphs, labels)
+    _require_probabilities(model.predict_proba(new), len(new), 2)
+    assert model.held_out_ is not None
+    assert (model.held_out_.targets == 1).all(), "the only label of a class was held out"
+
+
+def does_not_neglect_a_rare_class_that_is_balanced(method: GraphClassifier) -> None:
+    """With ``class_weight="balanced"``, a rare class is not less probable than without."""
+    graphs, labels, new = rare_class()
+    rare = []
+    for weight in (None, "balanced"):
+        weighted = clone(method).set_params(class_weight=weight, cross_fit=0)
+        rare.append(_fitted(weighted, graphs, labels).predict_proba(new)[:, 1].mean())
+    assert rare[1] >= rare[0] - 1e-6, f"balanced, its mean probability falls from {rare}"
+    try:
+        _fitted(clone(method).set_params(class_weight="balance"), graphs, labels)
+    except ValueError:
+        return
+    raise AssertionError("fit accepted class_weight='balance'")
+
+
+def rare_class() -> tuple[GraphDataset, Any, GraphDataset]:
+    """Return graphs that tell nothing of their labels, one in ten of which is a 1, and new ones."""
+    graphs = random_graphs(70, n_nodes=10, n_edges=14, n_node_labels=2)
+    return graphs[:40], (np.arange(40) % 10 == 0).astype(np.int64), graphs[40:]
+
+
 def refuses_what_is_not_a_task(method: GraphClassifier) -> None:
     """No labels, too few labels and things that are not graphs are refused."""
     graphs, labels, _ = _task()
@@ -245,6 +287,9 @@ CHECKS: tuple[Check, ...] = (
     copes_with_one_class,
     copes_with_degenerate_graphs,
     learns_what_is_easy,
+    holds_out_every_label,
+    does_not_hold_out_the_only_label_of_a_class,
+    does_not_neglect_a_rare_class_that_is_balanced,
     refuses_what_is_not_a_task,
     keeps_the_scikit_learn_contract,
 )
