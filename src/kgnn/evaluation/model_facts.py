@@ -74,6 +74,7 @@ class ModelFacts:
     suspicious: list[ShownGraph] = field(default_factory=list)
     suggested: list[ShownGraph] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)  # how and when, for the end of the page
+    headline: str = "accuracy"  # the metric that is told first
 
 
 def facts_of(
@@ -81,6 +82,7 @@ def facts_of(
     graphs: GraphDataset,
     use: LabelUse,
     made: dict[str, str],
+    headline: str = "accuracy",
 ) -> ModelFacts:
     """Gather what a page shows of a model that has just been fitted."""
     is_labeled = graphs.targets >= 0
@@ -102,6 +104,7 @@ def facts_of(
         _suspicious_graphs(model, judged, doubted[:_SHOWN]),
         suggested_graphs(model, graphs),
         {**made, "kgnn": metadata.version("kgnn")},
+        headline,
     )
 
 
@@ -151,12 +154,14 @@ def basis_in_words(model: GraphClassifier) -> str:
 
 def _why_nothing_is_known(model: GraphClassifier) -> str:
     n = model.fitted_on_["validation"]
-    if model.interrupted_ and (n or model.cross_fit > 1):
+    if model.interrupted_ and (n or model.cross_fit):
         held = f"the {n:,} labels that were held out" if n else "labels that it did not know"
         return f"fitting was stopped before the model was judged by {held}"
     if n:  # nothing is asked of a model that knows a single class
         return f"all labels to learn from are of one class, so the {n:,} held out judge nothing"
-    return "every label was learned from, and none was left to judge the model by"
+    if model.cross_fit:
+        return "no class has labeled graphs that look different, so none could be left out"
+    return "every label was learned from, and none was left out to judge the model by"
 
 
 def rounds_of(model: GraphClassifier) -> list[RoundFacts]:
