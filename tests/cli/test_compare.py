@@ -114,6 +114,20 @@ def test_targets_that_are_kept_are_kept_in_the_command(kgnn, files, own):
     assert "--keep-targets" in told["command"].split()
 
 
+def test_graphs_that_cannot_be_read_are_left_out_here_and_in_the_command(kgnn, files, own):
+    with Path("my graphs.jsonl").open("a") as file:
+        file.write("{\n")
+    command = ("compare", "my graphs.jsonl", *LABELS, *COLUMNS, *own("Knows"))
+    done = kgnn(*command)
+    assert done.code == 1
+    assert "line 31: not valid JSON" in done.err
+    assert "--skip-bad leaves out such graphs" in done.err
+    done = kgnn(*command, "--skip-bad")
+    assert done.code == 0, done.err
+    assert "1 could not be read and is left out" in done.err
+    assert "--skip-bad" in done.err.partition("Fit it with: ")[2]
+
+
 def test_json_is_all_that_is_printed(kgnn, own):
     done = kgnn(
         "compare", "cycles-and-trees", *own("Knows", "Broken"), "--metric", "roc-auc", "--json"
@@ -122,6 +136,7 @@ def test_json_is_all_that_is_printed(kgnn, own):
     told = json.loads(done.out)
     assert (told["data"], told["metric"]) == ("cycles-and-trees", "roc_auc")
     assert [row["standing"] for row in told["rows"]] == ["best", "worse", "failed"]
+    assert "--metric roc_auc" in told["command"]
     assert told["rows"][2]["note"] == "RuntimeError: this is broken"
 
 

@@ -23,7 +23,7 @@ GRAPHS = cycles_and_trees(100)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("evaluate")
-    LDP(trees=20, cross_fit=5).fit(GRAPHS[:40]).save(path / "ldp")
+    LDP(trees=20).fit(GRAPHS[:40]).save(path / "ldp")
     jsonl.write(GRAPHS[40:], path / "new.jsonl")
     jsonl.write(GRAPHS[40:].with_targets(np.full(60, -1)), path / "hidden.jsonl")
     return path
@@ -84,7 +84,7 @@ def test_graphs_without_labels_cannot_be_compared(kgnn, here):
 def test_a_model_can_be_shown(kgnn, here):
     done = kgnn("model", "show", "ldp")
     assert done.code == 0, done.err
-    for told in ("ldp", "parameters trees=20", "40 labeled, 0 unlabeled", "cycle, tree", "torch"):
+    for told in ("ldp", "trees=20", "40 labeled, 0 unlabeled", "cycle, tree", "torch"):
         assert told in " ".join(done.out.split())
     record = json.loads(kgnn("model", "show", "ldp", "--json").out)
     assert record["parameters"] == {"trees": 20}

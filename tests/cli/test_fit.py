@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 import kgnn as package
 from kgnn.errors import KgnnWarning
+from kgnn.evaluation.metrics import METRICS
 from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.readers import jsonl
 from tests.cli.calling import kgnn
@@ -71,9 +73,24 @@ def test_labels_in_a_table_make_a_model_and_all_is_told(kgnn, files):
 
 def test_as_json_it_has_the_promised_shape(kgnn, files):
     record = json.loads(fit(kgnn, "--labels", "labels.csv", "--json").out)
-    assert list(record) == ["model", "method", "fitted_on", "held_out", "seconds", "interrupted"]
+    assert list(record) == [
+        "model", "method", "fitted_on", "metric", "held_out", "seconds", "interrupted"
+    ]  # fmt: skip
     assert record["fitted_on"]["labeled"] == 20
     assert record["held_out"]["n"] == 20
+    assert set(METRICS) <= set(record["held_out"])
+
+
+def test_the_headline_can_be_another_metric(kgnn, files):
+    told = fit(kgnn, "--labels", "labels.csv", "--metric", "roc-auc", "--report", "m.html").err
+    area = re.search(r"ROC AUC ([\d.]+) %; [\d.]+ ± [\d.]+ % of 20 graphs right", told)
+    again = fit(kgnn, "--labels", "labels.csv", "--metric", "roc_auc", "--json").out
+    assert json.loads(again)["metric"] == "roc_auc"
+    found = json.loads(again)["held_out"]["roc_auc"]
+    assert float(area[1]) == pytest.approx(100 * found, abs=0.05)
+    assert f"{area[0].partition(';')[0]}; " in Path("m.html").read_text()
+    done = fit(kgnn, "--metric", "auc", data="no such file")
+    assert "There is no metric 'auc'" in done.err
 
 
 def fitted_on():
@@ -208,11 +225,11 @@ def test_one_labeled_graph_per_class_is_enough_for_a_model(kgnn, files):
         warnings.simplefilter("always", KgnnWarning)
         done = fit(kgnn, "--labels", "labels.csv")
     assert done.code == 0
-    assert "warning: Classes cycle, tree have a single labeled graph: little can be" in done.err
-    assert "nothing tells how well the class is recognized. Label at least one more" in done.err
-    assert "all 2 labels are learned from; none is left out" in done.err
-    assert "How accurate the model is on new graphs is not known" in done.err
-    assert "Its probabilities are not calibrated" in done.err
+    for name in ("Class cycle", "class tree"):
+        assert f"{name} has a single labeled graph" in done.err
+    assert "nothing tells how well such a class is recognized. Label at least one mor" in done.err
+    assert "none can be left out to tell how accurate the model is" in done.err
+    assert "on new graphs is not known: no class has labeled graphs that look different" in done.err
     assert package.open_model("model").held_out_ is None
 
 
@@ -401,6 +418,7 @@ RING = '{"nodes": 3, "edges": [[0, 1], [1, 2], [2, 0]], "target": "ring"}'
 PAIR = '{"nodes": 2, "edges": [[0, 1]], "target": "pair"}'
 
 
+@pytest.mark.filterwarnings("ignore:The 5 labeled graphs of class")
 def test_all_bad_lines_are_listed_and_left_out_if_wanted(kgnn, files):
     (files / "x.jsonl").write_text("\n".join([RING, "{", PAIR, "[]", *[RING, PAIR] * 4]))
     done = fit(kgnn, data="x.jsonl")

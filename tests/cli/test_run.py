@@ -41,7 +41,8 @@ def test_a_preset_gives_the_papers_settings_and_set_changes_them(kgnn, monkeypat
     assert "WL has no preset 'paper'" in done.err
 
 
-BUDGET = ("run", "ldp", "planted-motifs", "--protocol", "budget", "--splits", "2")
+BUDGET = ("run", "ldp", "planted-motifs", "--protocol", "budget", "--splits", "2",
+          "--set", "trees=20")  # fmt: skip
 
 
 def test_a_budget_is_a_share_a_number_or_a_number_per_class(kgnn):
@@ -54,7 +55,7 @@ def test_a_budget_is_a_share_a_number_or_a_number_per_class(kgnn):
 
 
 def test_people_see_the_majority_and_what_the_method_expects(kgnn):
-    done = kgnn(*BUDGET, "--labels", "20/class", "--set", "cross_fit=5")
+    done = kgnn(*BUDGET, "--labels", "20/class")
     assert done.code == 0, done.err
     for told in ("20 labels per class, budget protocol", "expected %", "TEST %", "majority %"):
         assert told in done.out

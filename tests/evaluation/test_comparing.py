@@ -350,12 +350,12 @@ def test_methods_are_named_in_any_case_and_once():
         ({"methods": ["wll"]}, UnknownNameError, "Did you mean"),
         ({"labels": [None] * 40}, GraphDataError, "none of the 40 graphs has a label"),
         ({"labels": ["a"] * 40}, GraphDataError, "all 40 labeled graphs are of one class"),
-        ({"labels": ["a"] * 39 + ["b"]}, GraphDataError, "class 'b' has a single labeled graph"),
-        ({"graphs": ALIKE}, GraphDataError, "the 3 labeled graphs of class 'tree' look exactly"),
+        ({"labels": ["a"] * 39 + ["b"]}, GraphDataError, "class b has a single labeled graph"),
+        ({"graphs": ALIKE}, GraphDataError, "the 3 labeled graphs of class tree look exactly"),
         (
             {"labels": ["a"] * 20 + ["b"] * 19 + ["c"], "metric": "roc-auc"},
             GraphDataError,
-            "'c' has a single .* or choose another metric than ROC AUC, which needs all classes",
+            "class c has a single .*, or choose another metric than ROC AUC",
         ),
     ],
 )

@@ -6,13 +6,14 @@ import pytest
 from kgnn.errors import GraphDataError, ParameterError
 from kgnn.evaluation import holding_out
 from kgnn.graphs.packing import pack
+from kgnn.methods.wl import WL
 
 MANY = ["a"] * 40 + ["b"] * 20 + [None] * 30
 
 
 def plan_labels(labels, *options, **more):
-    n = len(labels)
-    return holding_out.plan_labels(pack("x", [1] * n, [], [], targets=labels), *options, **more)
+    graphs = pack("x", range(1, len(labels) + 1), [], [], targets=labels)  # none look alike
+    return holding_out.plan_labels(graphs, *options, **more)
 
 
 @pytest.mark.parametrize("labels", [MANY, ["a"] * 30 + ["b"] * 29, ["a", "a", "b", "b", None]])
@@ -39,11 +40,25 @@ def test_the_seed_decides_which():
 
 
 def test_nothing_is_promised_that_will_not_be_done():
-    told = "labels are learned from; none is left out to tell how accurate the model is"
-    assert plan_labels(MANY, folds=0).reason == f"all 60 {told}"
-    assert plan_labels(["a", "b", None]).reason == f"all 2 {told}"
-    some = "all 3 labels are learned from; each of a class with two or more is also predicted"
-    assert plan_labels(["a", "a", "b"]).reason.startswith(some)
+    assert plan_labels(MANY, folds=0).reason == (
+        "all 60 labels are learned from; none is left out to tell how accurate the model is"
+    )
+    assert "are learned from; none can be left out" in plan_labels(["a", "b"]).reason
+    some = plan_labels(["a", "a", "b"])
+    assert "all 3 labels are learned from; each of 2 is also predicted" in some.reason
+    assert some.unjudged == ("class b has a single labeled graph",)
+
+
+def test_graphs_that_look_alike_are_never_on_both_sides():
+    alike = pack("x", [1, 2, 3, 9, 9, 9], [], [], targets=["a"] * 3 + ["b"] * 3)
+    plan = holding_out.plan_labels(alike)
+    assert "each of 3 is also predicted" in plan.reason
+    assert plan.unjudged[0].startswith("the 3 labeled graphs of class b look exactly like each")
+    for folds, n in ((0, 0), (5, 3)):
+        held = WL(cross_fit=folds, random_state=4).fit(alike).held_out_
+        rows = holding_out.left_out_rows(alike, folds, seed=4)
+        assert len(rows) == n
+        assert rows.tolist() == ([] if held is None else held.rows.tolist())
 
 
 @pytest.mark.parametrize(

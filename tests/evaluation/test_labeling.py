@@ -22,7 +22,7 @@ class Recording(LDP):
 
 
 def build(seed):
-    return Recording(trees=10, random_state=seed)
+    return Recording(trees=10, cross_fit=0, random_state=seed)
 
 
 @pytest.fixture

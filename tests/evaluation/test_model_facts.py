@@ -1,5 +1,8 @@
 """What a page tells of a model is what the model did."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from kgnn.evaluation.holding_out import plan_labels
@@ -27,7 +30,7 @@ def cross_fitted():
     targets = LABELED.targets.copy()
     targets[flipped] = 1 - targets[flipped]
     graphs = GRAPHS.with_targets(targets)
-    return LDP(trees=60, cross_fit=5).fit(graphs), graphs, flipped
+    return LDP(trees=60).fit(graphs), graphs, flipped
 
 
 def test_suspicious_graphs_are_those_with_wrong_labels(cross_fitted):
@@ -41,6 +44,19 @@ def test_suspicious_graphs_are_those_with_wrong_labels(cross_fitted):
     assert facts.n_suspicious == len(found)
     assert facts.examined == facts.labeled == 60
     assert facts.basis == "all 60 labeled graphs, each predicted without its own label"
+
+
+def test_suspicious_graphs_are_found_behind_graphs_that_cannot_be_held_out():
+    """Five copies of one graph, the only ones of their class, come first."""
+    wrong = [14, 33]
+    graphs = named(replace(GRAPHS, graph_names=None)[[70] * 5 + list(range(55))])
+    targets = np.array([2] * 5 + GRAPHS.targets[:55].tolist())
+    targets[wrong] = 1 - targets[wrong]
+    graphs = replace(graphs, class_names=(*GRAPHS.class_names, "copy")).with_targets(targets)
+    facts = facts_of(LDP(trees=60).fit(graphs), graphs, plan_labels(graphs), {})
+    assert (facts.examined, facts.labeled) == (55, 60)
+    assert set(wrong) <= {int(shown.sketch.name) for shown in facts.suspicious}
+    assert all(shown.given != "copy" for shown in facts.suspicious)
 
 
 def test_shown_graphs_are_unlabeled_where_they_should_be(cross_fitted):

@@ -21,6 +21,7 @@ from kgnn.cli.own_graphs import (
     LabeledGraphs,
     LabelsFile,
     LabelsOption,
+    MetricOption,
     PresetOption,
     Reading,
     ReadOption,
@@ -64,6 +65,7 @@ def fit(
             "out parts of them in turn."
         ),
     ] = 0.0,
+    metric: MetricOption = "accuracy",
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     report: Annotated[
         Path | None, typer.Option(help="Also write a page of HTML about the model.")
@@ -80,7 +82,9 @@ def fit(
     """Learn from the graphs in DATA, some of which have a label, and save the model."""
     from kgnn.estimator.parameters import check
     from kgnn.estimator.registry import method_class, name_of
+    from kgnn.evaluation.metrics import require_metric
 
+    headline = require_metric(metric)
     cls = method_class(method)
     chosen = chosen_parameters(cls, preset, settings)
     model = cls(**{"random_state": seed, **chosen})
@@ -113,7 +117,7 @@ def fit(
             file = model.save(output)
             if report is not None:
                 bars.update(waiting, description="writing the report")
-                _write_report(report, model, graphs, use, seconds)
+                _write_report(report, model, graphs, use, headline, seconds)
     from kgnn.evaluation.model_facts import held_out_quality
 
     quality = held_out_quality(model)
@@ -121,6 +125,7 @@ def fit(
         "model": str(file.parent if file.name == "model.safetensors" else file),
         "method": name_of(cls),
         "fitted_on": model.fitted_on_,
+        "metric": headline,
         "held_out": None if quality is None else quality.short_record(),
         "seconds": seconds,
         "interrupted": model.interrupted_,
@@ -160,19 +165,11 @@ def _tell_data(reading: Reading, found: LabeledGraphs, use: LabelUse) -> None:
             f"{found.only_in_data} graphs have a class in the data but not in --labels; they "
             "count as unlabeled (--keep-targets would use them)"
         )
-    _warn_of_single_labels(found.graphs)
-
-
-def _warn_of_single_labels(graphs: GraphDataset) -> None:
-    """Say what follows for a class with one labeled graph."""
-    from kgnn.evaluation.holding_out import check_labels
-
-    alone = [name for name, n in check_labels(graphs).items() if n == 1]
-    if alone:
-        are = "Class {} has" if len(alone) == 1 else "Classes {} have"
+    if use.unjudged:
+        why = _first(list(use.unjudged))
         warnings.warn(
-            f"{are.format(_first(alone))} a single labeled graph: little can be learned from it, "
-            "and nothing tells how well the class is recognized. Label at least one more.",
+            f"{why[0].upper()}{why[1:]}: little can be learned from that, and nothing tells how "
+            "well such a class is recognized. Label at least one more.",
             KgnnWarning,
             stacklevel=2,
         )
@@ -191,7 +188,7 @@ def _tell_result(
         say(f"How accurate the model is on new graphs is not known: {basis_in_words(model)}.")
         say("Its probabilities are not calibrated.")
     else:
-        say(f"{quality.in_words()}.")
+        say(f"{quality.in_words(record['metric'])}.")
         say(f"This is what to expect on new graphs, estimated on {basis_in_words(model)}.")
     if report is not None:
         say(f"The report is in {report}.")
@@ -206,6 +203,7 @@ def _write_report(
     model: GraphClassifier,
     graphs: GraphDataset,
     use: LabelUse,
+    headline: str,
     seconds: float,
 ) -> None:
     from kgnn.evaluation.model_facts import facts_of
@@ -214,7 +212,7 @@ def _write_report(
 
     command = shlex.join(["kgnn", *sys.argv[1:]])
     made = {"data": graphs.name, "command": command, "seconds": f"{seconds:.1f}"}
-    page = model_page(facts_of(model, graphs, use, made))
+    page = model_page(facts_of(model, graphs, use, made, headline))
     try:
         write_text(path, page)
     except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student_t
 
-from kgnn.engine.folds import deal_folds
 from kgnn.errors import (
     GraphDataError,
     KgnnError,
@@ -25,12 +24,11 @@ from kgnn.estimator.calibration import HeldOut
 from kgnn.estimator.classifier import GraphClassifier, Graphs
 from kgnn.estimator.labels import encode_labels
 from kgnn.estimator.registry import entries, method_class
-from kgnn.evaluation.holding_out import check_labels
+from kgnn.evaluation.holding_out import check_labels, left_out_rows, why_unjudged
 from kgnn.evaluation.metrics import METRICS, Metric, require_metric, wilson_interval
 from kgnn.evaluation.paired_tests import ALPHA, fewest_apart, holm, resamples, sign_test
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
-from kgnn.kernels.colors import looks
 from kgnn.progress import checking, without_messages
 from kgnn.seeds import generator
 
@@ -338,32 +336,20 @@ class _Judged(NamedTuple):
 def _held_out_graphs(
     graphs: GraphDataset, labels: ArrayLike | None, metric: Metric, seed: int
 ) -> _Judged:
-    """Return the graphs that every method holds out in turn; refuse labels that judge nothing.
-
-    They are the same for all methods, as folds depend on graphs, labels and seed alone.
-    """
+    """Return the graphs that every method leaves out in turn; refuse labels that judge nothing."""
     codes, classes = encode_labels(graphs, labels)
     names = tuple(map(str, classes))
     counts = check_labels(replace(graphs, class_names=names).with_targets(codes))
-    labeled = np.flatnonzero(codes >= 0)
-    folds = deal_folds(codes[labeled], looks(graphs[labeled]), _FOLDS, seed)
-    rows = labeled[np.unique(np.concatenate(folds))]
+    rows = left_out_rows(graphs, _FOLDS, seed, labels)
     unjudged = tuple(names[code] for code in range(len(names)) if code not in codes[rows])
-    if len(names) - len(unjudged) < 2:
-        raise GraphDataError(_why_unjudged(unjudged[0], counts))
-    if unjudged and metric.needs_all_classes:
-        more = f"; or choose another metric than {metric.title}, which needs all classes"
-        raise GraphDataError(f"{_why_unjudged(unjudged[0], counts)}{more}")
+    are_few = len(names) - len(unjudged) < 2
+    if are_few or (unjudged and metric.needs_all_classes):
+        other = "" if are_few else f", or choose another metric than {metric.title}"
+        raise GraphDataError(
+            f"{why_unjudged(unjudged[0], counts[unjudged[0]])}, so that no method can be judged on "
+            f"graphs of it whose label it did not know: label another one{other}"
+        )
     return _Judged(rows, codes[rows], unjudged, len(names))
-
-
-def _why_unjudged(name: str, counts: Mapping[str, int]) -> str:
-    alike = f"the {counts[name]} labeled graphs of class '{name}' look exactly like each other or "
-    alone = f"class '{name}' has a single labeled graph"
-    return (
-        f"{alone if counts[name] == 1 else f'{alike}like those of another class'}, so that no "
-        "method can be judged on graphs of it whose label it did not know: label another one"
-    )
 
 
 class _OutOfTime(Exception):

@@ -6,22 +6,26 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from kgnn.engine.folds import deal_folds
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.estimator.labels import require_classes
+from kgnn.estimator.labels import encode_labels, require_classes
 from kgnn.graphs.graph import GraphDataset, Ints
+from kgnn.kernels.colors import looks
 from kgnn.seeds import derive
 
 
 @dataclass(frozen=True)
 class LabelUse:
-    """Which graphs are trained on, and which are held out or left out in turn."""
+    """Which graphs are trained on, and which labels judge the model."""
 
     # Rows; graphs without a label are trained on.
     training: Ints
     validation: Ints
     reason: str  # in words
+    unjudged: tuple[str, ...] = ()  # why nothing tells how well a class is recognized, for each
 
 
 def plan_labels(
@@ -29,9 +33,9 @@ def plan_labels(
 ) -> LabelUse:
     """Decide how to use the labels of graphs.
 
-    All are learned from, and each is predicted once by a model that did not know it: they are dealt
-    into ``folds``, each of which is left out in turn. If a ``share`` is asked for, so many labeled
-    graphs are held out instead and not learned from.
+    All are learned from. They are also dealt into ``folds``, each of which is left out in turn and
+    predicted by a model that did not know it; none is with 0 folds. If a ``share`` is asked for, so
+    many labeled graphs are held out instead and not learned from.
 
     Examples
     --------
@@ -48,8 +52,38 @@ def plan_labels(
         raise ParameterError(f"The share to hold out must be from 0 to 0.5, got {share}.")
     if share:
         return _holding_out(graphs, counts, share, seed)
-    told = _leaving_out(counts, folds)
-    return LabelUse(np.arange(len(graphs)), np.empty(0, dtype=np.int64), told)
+    rows = left_out_rows(graphs, folds, seed)
+    told = _leaving_out(counts.total(), len(rows), folds)
+    judged = {graphs.class_names[code] for code in graphs.targets[rows].tolist()}
+    unjudged = [why_unjudged(name, n) for name, n in counts.items() if name not in judged]
+    everything, nothing = np.arange(len(graphs)), np.empty(0, dtype=np.int64)
+    return LabelUse(everything, nothing, told, tuple(unjudged if folds else ()))
+
+
+def left_out_rows(
+    graphs: GraphDataset, folds: int, seed: int, labels: ArrayLike | None = None
+) -> Ints:
+    """Return the labeled graphs that `fit` leaves out in turn, with so many folds.
+
+    They are the same for all methods: folds depend on graphs, labels and seed alone. A graph that
+    looks exactly like the only others of its class is never left out.
+    """
+    codes, _ = encode_labels(graphs, labels)
+    labeled = np.flatnonzero(codes >= 0)
+    if not folds:
+        return labeled[:0]
+    dealt = deal_folds(codes[labeled], looks(graphs[labeled]), max(2, folds), seed)
+    return labeled[np.unique(np.concatenate(dealt))]
+
+
+def why_unjudged(name: str, n: int) -> str:
+    """Say why none of the n labeled graphs of a class can be left out."""
+    if n == 1:
+        return f"class {name} has a single labeled graph"
+    return (
+        f"the {n:,} labeled graphs of class {name} look exactly like each other or like those of "
+        "another class"
+    )
 
 
 def check_labels(graphs: GraphDataset) -> Counter[str]:
@@ -70,14 +104,16 @@ def check_labels(graphs: GraphDataset) -> Counter[str]:
     return counts
 
 
-def _leaving_out(counts: Counter[str], folds: int) -> str:
-    """Say what becomes of labels that are all learned from."""
-    told = f"all {counts.total():,} labels are learned from"
-    if not folds or max(counts.values()) < 2:
+def _leaving_out(n: int, n_left_out: int, folds: int) -> str:
+    """Say what becomes of n labels that are all learned from."""
+    told = f"all {n:,} labels are learned from"
+    if not folds:
         return f"{told}; none is left out to tell how accurate the model is"
-    each = "each" if min(counts.values()) > 1 else "each of a class with two or more"
+    if not n_left_out:
+        return f"{told}; none can be left out to tell how accurate the model is"
+    some = "each" if n_left_out == n else f"each of {n_left_out:,}"
     return (
-        f"{told}; {each} is also predicted by a model that did not see it, to calibrate the "
+        f"{told}; {some} is also predicted by a model that did not see it, to calibrate the "
         "probabilities and to tell how accurate the model is"
     )
 

@@ -14,7 +14,7 @@ from kgnn.estimator.registry import name_of
 from kgnn.estimator.suspicion import Suspicion, suspicious_labels
 from kgnn.evaluation.metrics import Quality, quality
 from kgnn.graphs.description import describe
-from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.graph import Floats, GraphDataset
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -74,6 +74,7 @@ class ModelFacts:
     suspicious: list[ShownGraph] = field(default_factory=list)
     suggested: list[ShownGraph] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)  # how and when, for the end of the page
+    headline: str = "accuracy"  # the metric that is told first
 
 
 def facts_of(
@@ -81,10 +82,11 @@ def facts_of(
     graphs: GraphDataset,
     use: LabelUse,
     made: dict[str, str],
+    headline: str = "accuracy",
 ) -> ModelFacts:
     """Gather what a page shows of a model that has just been fitted."""
     is_labeled = graphs.targets >= 0
-    held = use.validation if len(use.validation) else use.training
+    judged = graphs[use.validation if len(use.validation) else use.training]
     doubted = doubted_labels(model)
     return ModelFacts(
         name_of(type(model)),
@@ -99,9 +101,10 @@ def facts_of(
         0 if model.held_out_ is None else len(model.held_out_.targets),
         uncertain_graphs(model, graphs),
         len(doubted),
-        _suspicious_graphs(model, graphs, held, doubted[:_SHOWN]),
+        _suspicious_graphs(model, judged, doubted[:_SHOWN]),
         suggested_graphs(model, graphs),
         {**made, "kgnn": metadata.version("kgnn")},
+        headline,
     )
 
 
@@ -124,7 +127,7 @@ def held_out_quality(model: GraphClassifier) -> Quality | None:
     --------
     >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> from kgnn.methods.wl import WL
-    >>> held_out_quality(WL(cross_fit=5).fit(cycles_and_trees(40))).accuracy
+    >>> held_out_quality(WL().fit(cycles_and_trees(40))).accuracy
     1.0
     """
     held = model.held_out_
@@ -151,12 +154,14 @@ def basis_in_words(model: GraphClassifier) -> str:
 
 def _why_nothing_is_known(model: GraphClassifier) -> str:
     n = model.fitted_on_["validation"]
-    if model.interrupted_ and (n or model.cross_fit > 1):
+    if model.interrupted_ and (n or model.cross_fit):
         held = f"the {n:,} labels that were held out" if n else "labels that it did not know"
         return f"fitting was stopped before the model was judged by {held}"
     if n:  # nothing is asked of a model that knows a single class
         return f"all labels to learn from are of one class, so the {n:,} held out judge nothing"
-    return "every label was learned from, and none was left to judge the model by"
+    if model.cross_fit:
+        return "no class has labeled graphs that look different, so none could be left out"
+    return "every label was learned from, and none was left out to judge the model by"
 
 
 def rounds_of(model: GraphClassifier) -> list[RoundFacts]:
@@ -177,17 +182,15 @@ def doubted_labels(model: GraphClassifier) -> list[Suspicion]:
 
 
 def _suspicious_graphs(
-    model: GraphClassifier,
-    graphs: GraphDataset,
-    rows: Ints,
-    found: Sequence[Suspicion],
+    model: GraphClassifier, graphs: GraphDataset, found: Sequence[Suspicion]
 ) -> list[ShownGraph]:
-    if model.held_out_ is None:
+    """Draw suspicious graphs; the held-out rows are positions in these graphs."""
+    held = model.held_out_
+    if held is None:
         return []
-    classes, proba = model.class_names, model.held_out_.proba
-    held = rows[model.held_out_.rows]
+    classes = model.class_names
     return [
-        _shown(graphs, int(held[each.row]), classes, proba[each.row], "the model says")
+        _shown(graphs, int(held.rows[each.row]), classes, held.proba[each.row], "the model says")
         for each in found
     ]
 

@@ -110,7 +110,7 @@ def _quality(facts: ModelFacts) -> Markup:
         "them. On the dashed line, accuracy equals confidence."
     )
     return joined(
-        element("p", f"{found.in_words()}."),
+        element("p", f"{found.in_words(facts.headline)}."),
         _note(f"Based on {facts.basis}."),
         element(
             "div",
