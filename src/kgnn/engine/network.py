@@ -316,17 +316,25 @@ def _choose_epochs(
     """
     if not pooled:
         return [_best_epoch(own, each.truth) for own, each in zip(answers, trainings, strict=True)]
-    sizes = [len(each.truth) for each in trainings]
-    by_checkpoint = list(zip(*(own for own in answers if own), strict=False))
-    if not by_checkpoint:
+    judged = [number for number, own in enumerate(answers) if own]
+    if not judged:
         return [(-1, -1, [])] * len(trainings)
-    truth = np.concatenate([each.truth for each in trainings])
-    found = np.stack([log_likelihoods(np.concatenate(each), truth) for each in by_checkpoint])
-    last, score = len(found) - 1, found.mean(axis=1).tolist()
-    chosen = choose(found, last)
-    member = np.repeat(np.arange(len(sizes)), sizes)
-    others = [found[:, member != number] for number in range(len(sizes))]
-    return [(chosen, choose(each, last) if each.size else last, score) for each in others]
+    last = min(len(answers[number]) for number in judged) - 1
+
+    def by(numbers: Sequence[int]) -> Floats:
+        """Return what the judges of some trainings find, ``(n_checkpoints, n_graphs)``."""
+        truth = np.concatenate([trainings[number].truth for number in numbers])
+        asked = ([answers[n][checkpoint] for n in numbers] for checkpoint in range(last + 1))
+        return np.stack([log_likelihoods(np.concatenate(each), truth) for each in asked])
+
+    found = by(judged)
+    chosen, score = choose(found, last), found.mean(axis=1).tolist()
+    choices = []
+    for number in range(len(trainings)):
+        # Others calibrate without these judges, too.
+        others = [other for other in judged if other != number]
+        choices.append((chosen, choose(by(others), last) if others else last, score))
+    return choices
 
 
 def _best_epoch(answers: Sequence[Floats], truth: Ints) -> tuple[int, int, list[float]]:
