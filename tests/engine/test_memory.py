@@ -105,7 +105,7 @@ def test_a_memory_has_at_most_so_many_slots_by_class():
 
 
 def test_labeled_graphs_come_before_annotated_ones():
-    labeled, annotated = np.arange(8), np.arange(10, 50)
+    labeled, annotated = np.arange(8), np.concatenate([np.arange(10, 50, 2), np.arange(11, 50, 2)])
     examples = Examples(labeled, TARGETS, annotated)
     memory = train(memory_of(slots=20), examples).memory
     assert memory[:8].tolist() == labeled.tolist()
@@ -126,6 +126,10 @@ def test_a_step_attends_to_at_most_so_many_slots_and_a_prediction_to_all(make):
     assert {len(memory) for memory, _ in steps} == {len(targets) for _, targets in steps} == {10}
     assert all(targets.sum(dim=0).tolist() == [5, 5] for _, targets in steps)
     assert len({tuple(memory.flatten().tolist()) for memory, _ in steps}) > 10  # drawn anew
+    pool = network.memory.pool if make is joint_of else network.pool
+    for memory, targets in steps:
+        rows = (memory[:, None] == pool).all(dim=2).int().argmax(dim=1)
+        assert torch.equal(targets, TARGETS[rows])
     network.logits(network.prepare(GRAPHS[50:]))
     assert [len(memory) for _, memory, *_ in module.read_while[False]] == [40]
 

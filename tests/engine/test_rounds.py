@@ -9,7 +9,14 @@ from scipy.special import softmax
 from kgnn.engine.calibration import PULL, calibrate, combine
 from kgnn.engine.loop import History
 from kgnn.engine.network import Fitted
-from kgnn.engine.rounds import Plan, PseudoLabels, confidence, most_confident, self_train
+from kgnn.engine.rounds import (
+    Plan,
+    PseudoLabels,
+    RoundTrainer,
+    confidence,
+    most_confident,
+    self_train,
+)
 from kgnn.engine.task import Task
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.kgnn import co_train
@@ -79,8 +86,8 @@ def task(validation=None, targets=TARGETS):
     return Task(GRAPHS, targets, 2, None if validation is None else (GRAPHS, validation), seed=0)
 
 
-def run(network, plan=PLAN, validation=None, targets=TARGETS, shares=None):
-    return self_train(network, task(validation, targets), plan, shares)
+def run(network, plan=PLAN, validation=None, targets=TARGETS):
+    return self_train(network, task(validation, targets), plan)
 
 
 def test_the_most_confident_are_taken_whatever_their_class():
@@ -160,8 +167,8 @@ def test_it_ends_when_there_is_reason_to(beliefs, plan, validation, targets, end
 
 def test_the_same_annotations_again_end_it():
     p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)])
-    quotas = np.array([0.5, 0.5])  # of the second class there is none: two graphs at most
-    course = run(p, replace(PLAN, growth=1.0), shares=quotas)
+    # There are quotas, and of the second class there is none: two graphs at most.
+    course = run(p, replace(PLAN, growth=1.0, balanced=True))
     assert course.termination_condition == "converged"
     assert [each.n_selected for each in course.rounds] == [0, 2]
 
@@ -240,7 +247,7 @@ JUDGED = [[two(0.9, 0.2), two(0.3, 0.4)]]
 
 def test_every_member_is_trained_without_its_fold_and_judged_on_it():
     p = Scripted("gnn", SAID, JUDGED)
-    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
+    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5))
     for trainings in p.trainings:
         assert [each.examples.labeled.tolist() for each in trainings] == [[1, 2], [0, 3]]
         assert [each.judges.tolist() for each in trainings] == [[0, 3], [1, 2]]
@@ -250,7 +257,7 @@ def test_every_member_is_trained_without_its_fold_and_judged_on_it():
 
 def test_no_two_trainings_of_all_rounds_and_members_have_one_seed():
     p = Scripted("gnn", SAID, JUDGED)
-    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
+    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5))
     seeds = [each.seed for trainings in p.trainings for each in trainings]
     assert seeds[0] == FOLDED.seed
     assert len(set(seeds)) == len(seeds) == 4
@@ -258,7 +265,7 @@ def test_no_two_trainings_of_all_rounds_and_members_have_one_seed():
 
 def test_a_member_is_taught_by_itself_alone():
     p = Scripted("gnn", SAID, JUDGED)
-    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
+    self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5))
     first, second = (each.examples for each in p.trainings[1])
     assert (first.annotated.tolist(), second.annotated.tolist()) == ([4], [5])
     assert (first.targets[4].tolist(), second.targets[5].tolist()) == ([1, 0], [0, 1])
@@ -268,7 +275,7 @@ def test_a_member_of_one_network_is_taught_by_its_own_member_of_the_other():
     said = [[two(0.9, 0.6), two(0.1, 0.4)]], [[two(0.8, 0.6), two(0.2, 0.4)]]
     p, q = (Scripted(name, own, JUDGED) for name, own in zip("pq", said, strict=True))
 
-    def select(first, second, k):
+    def select(first, second, k, shares):
         agreed = most_confident(first, k)
         assert (agreed.targets == most_confident(second, k).targets).all()
         return agreed, agreed
@@ -281,11 +288,18 @@ def test_a_member_of_one_network_is_taught_by_its_own_member_of_the_other():
         ]
 
 
+def test_quotas_are_the_shares_of_a_members_own_labels():
+    folds = (np.array([0]), np.array([1, 3]))
+    trainer = RoundTrainer([], replace(FOLDED, folds=folds), replace(PLAN, balanced=True))
+    np.testing.assert_allclose(trainer.shares, [[1 / 3, 2 / 3], [1, 0]])
+    assert RoundTrainer([], FOLDED, PLAN).shares == [None, None]
+
+
 def test_rounds_are_judged_by_all_held_out_graphs_together():
     worse = [two(0.9, 0.9), two(0.9, 0.9)]
     p = Scripted("gnn", SAID, [worse, JUDGED[0], worse])
     plan = replace(PLAN, rounds=2, growth=0.5, average=False)
-    course = self_train(p, FOLDED, plan, None)
+    course = self_train(p, FOLDED, plan)
     assert course.best_round == 1
     # Of rows 0, 3, 1 and 2, which are of classes 0, 1, 1 and 0, the last is called 1.
     assert course.rounds[1].accuracy["gnn"] == 0.75
@@ -299,7 +313,7 @@ def test_rounds_are_judged_by_all_held_out_graphs_together():
 
 def test_all_members_of_all_rounds_predict_together():
     p = Scripted("gnn", SAID, JUDGED)
-    course = self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5), None)
+    course = self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5))
     assert [each.memory.tolist() for each in course.trained(0)] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     told = np.log([SAID[0][0], SAID[0][1]] * 2).mean(axis=0)
     np.testing.assert_allclose(course.logits([p], [None])[0], course.sharpness[0] * told)
@@ -308,7 +322,7 @@ def test_all_members_of_all_rounds_predict_together():
 def test_a_fold_without_graphs_judges_nothing_and_its_member_learns_all_labels():
     task = replace(FOLDED, folds=(np.array([0, 3]), np.array([], dtype=np.int64)))
     p = Scripted("gnn", SAID, JUDGED)
-    course = self_train(p, task, replace(PLAN, rounds=0), None)
+    course = self_train(p, task, replace(PLAN, rounds=0))
     assert p.trainings[0][1].examples.labeled.tolist() == [0, 1, 2, 3]
     assert p.trainings[0][1].judges is None
     np.testing.assert_allclose(course.answers[0], np.log(JUDGED[0][0]))

@@ -36,11 +36,11 @@ def fitted(cls, **settings):
     return cls(**{**FAST, **settings}).fit(GRAPHS[ROWS], LABELS, validation=VALIDATION)
 
 
-def by_agreement(p, q, k):
+def by_agreement(p, q, k, shares):
     return (agree(p, q, k),) * 2
 
 
-def separately(p, q, k):
+def separately(p, q, k, shares):
     return most_confident(q, k), most_confident(p, k)
 
 
@@ -139,7 +139,7 @@ def test_what_the_gnn_selects_alone_is_ranked_as_the_rule_says():
         p, q = Scripted("gnn", beliefs), Scripted("memory", beliefs)
         three = replace(task(), n_classes=3)
 
-        def select(p, q, k, rank_by=rank_by):
+        def select(p, q, k, shares, rank_by=rank_by):
             return (agree(p, q, k, None, 1, rank_by),) * 2
 
         co_train(p, q, three, replace(PLAN, rounds=1), select, start_memory=False)

@@ -334,18 +334,26 @@ def _choose_epochs(
     """
     if not pooled:
         return [_best_epoch(own, each.truth) for own, each in zip(answers, trainings, strict=True)]
-    sizes = [len(each.truth) for each in trainings]
-    by_checkpoint = list(zip(*(own for own in answers if own), strict=False))
-    if not by_checkpoint:
+    judged = [number for number, own in enumerate(answers) if own]
+    if not judged:
         return [(-1, -1, [])] * len(trainings)
-    truth = np.concatenate([each.truth for each in trainings])
-    pooled_answers = [np.concatenate(each) for each in by_checkpoint]
-    found = np.stack([log_likelihoods(each, truth, PULL) for each in pooled_answers])
-    score, default = found.mean(axis=1).tolist(), default % len(found)
-    chosen = choose(found, default)
-    member = np.repeat(np.arange(len(sizes)), sizes)
-    others = [found[:, member != number] for number in range(len(sizes))]
-    return [(chosen, choose(each, default) if each.size else default, score) for each in others]
+    last = min(len(answers[number]) for number in judged) - 1
+
+    def by(numbers: Sequence[int]) -> Floats:
+        """Return what the judges of some trainings find, ``(n_checkpoints, n_graphs)``."""
+        truth = np.concatenate([trainings[number].truth for number in numbers])
+        asked = ([answers[n][checkpoint] for n in numbers] for checkpoint in range(last + 1))
+        return np.stack([log_likelihoods(np.concatenate(each), truth, PULL) for each in asked])
+
+    found = by(judged)
+    usual = default % len(found)
+    chosen, score = choose(found, usual), found.mean(axis=1).tolist()
+    choices = []
+    for number in range(len(trainings)):
+        # Others calibrate without these judges, too.
+        others = [other for other in judged if other != number]
+        choices.append((chosen, choose(by(others), usual) if others else usual, score))
+    return choices
 
 
 def _best_epoch(answers: Sequence[Floats], truth: Ints) -> tuple[int, int, list[float]]:

@@ -109,6 +109,7 @@ class Plan:
     weight: float  # of annotated against labeled graphs in the loss
     merged: bool = False  # see `kgnn.engine.network.Examples`
     soft: bool = False  # teach the annotator's probabilities, not its most probable class
+    balanced: bool = False  # select from each class in proportion to the labeled graphs
     warm_start: bool = False  # continue from the last round's weights
     average: bool = True  # predict with all rounds, not with the best one
     # Of trainings with pseudo-labels; None for those without.
@@ -243,6 +244,7 @@ class RoundTrainer:
         self.networks, self.task, self.plan = networks, task, plan
         self.course = Course()
         self.members = task.members()
+        self.shares = [self._shares_of(member.labeled) for member in self.members]
         self._known = one_hot(task.targets, task.n_classes)
         nothing = [PseudoLabels.none(task.n_classes)] * len(self.members)
         self._taught = [nothing] * len(networks)
@@ -256,6 +258,11 @@ class RoundTrainer:
             self._truths = [task.targets[member.held_out] for member in self.members]
         self._truth = np.concatenate(self._truths)
         self._is_judged = len(self._truth) > 0
+
+    def _shares_of(self, labeled: Ints) -> Floats | None:
+        """Return the share of each class among a member's labels, if selections are balanced."""
+        counts = np.bincount(self.task.targets[labeled], minlength=self.task.n_classes)
+        return counts / counts.sum() if self.plan.balanced else None
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -398,9 +405,7 @@ def _answers(members: Sequence[Fitted]) -> Floats:
     return np.concatenate([member.answers for member in members if member.answers.size])
 
 
-def self_train(
-    network: Network, task: Task, plan: Plan, shares: Floats | None, rank_by: RankBy = "margin"
-) -> Course:
+def self_train(network: Network, task: Task, plan: Plan, rank_by: RankBy = "margin") -> Course:
     """Train a network in rounds on the graphs that it is most confident of."""
     trainer = RoundTrainer([network], task, plan)
     with trainer.interruptible():
@@ -408,7 +413,10 @@ def self_train(
         trainer.end_round()
         for k in trainer.rounds():
             proba = network.annotate(task.unlabeled)
-            chosen = [most_confident(each, k, shares, rank_by) for each in proba]
+            chosen = [
+                most_confident(each, k, shares, rank_by)
+                for each, shares in zip(proba, trainer.shares, strict=True)
+            ]
             pseudo_labels = trainer.label(chosen, proba)
             if not trainer.is_news(network, pseudo_labels):
                 break

@@ -50,7 +50,7 @@ class EnsembleSelf(PaperSettings, GNNSettings, MemorySettings, TrainingSettings,
         task = self._without_validation(task)
         memory = self._memory(task, MemoryNetwork, learning_rate=self.learning_rate)
         network = JointNetwork(self._gnn(task), memory, build)
-        course = self_train(network, task, self._plan(), self._shares(task), self.rank_by)
+        course = self_train(network, task, self._plan(), self.rank_by)
         return self._finish(task, [network], course)
 
 

@@ -31,5 +31,5 @@ class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
     def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
-        course = self_train(gnn, task, self._plan(), self._shares(task), self.rank_by)
+        course = self_train(gnn, task, self._plan(), self.rank_by)
         return self._finish(task, [gnn], course)

@@ -189,8 +189,9 @@ class MemoryNetwork(nn.Module):
 
 # -- Algorithm 1 ------------------------------------------------------------------------------
 
-# Maps the probabilities of p and q for the unlabeled graphs, and k, to what p and q are taught.
-Select = Callable[[Floats, Floats, int], tuple[Selection, Selection]]
+# Maps the probabilities of p and q for the unlabeled graphs, k, and the share of each class in it,
+# if quotas are wanted, to what p and q are taught.
+Select = Callable[[Floats, Floats, int, Floats | None], tuple[Selection, Selection]]
 
 
 def co_train(
@@ -253,7 +254,8 @@ def e_step(
     Minimizing KL(p ‖ q) over φ is minimizing the cross-entropy −E_p[log q] on the annotated graphs
     (Eq. 14); Eq. 15 adds the labeled ones. Returns False if no annotation has changed.
     """
-    chosen = [select(*each, k)[1] for each in zip(p, q, strict=True)]
+    members = zip(p, q, trainer.shares, strict=True)
+    chosen = [select(p_own, q_own, k, shares)[1] for p_own, q_own, shares in members]
     pseudo_labels = trainer.label(chosen, p)
     if not trainer.is_news(memory, pseudo_labels):
         return False
@@ -265,7 +267,8 @@ def m_step(
     trainer: RoundTrainer, gnn: Network, p: list[Floats], q: list[Floats], k: int, select: Select
 ) -> None:
     """Distill the kernel's knowledge: train p on annotations by q (Eq. 16)."""
-    chosen = [select(*each, k)[0] for each in zip(p, q, strict=True)]
+    members = zip(p, q, trainer.shares, strict=True)
+    chosen = [select(p_own, q_own, k, shares)[0] for p_own, q_own, shares in members]
     trainer.fit(gnn, trainer.label(chosen, q))
 
 
@@ -397,9 +400,11 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
         gnn = self._gnn(task)
         rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
         memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
-        plan, shares = self._plan(judge=self.predict_with), self._shares(task)
+        plan = self._plan(judge=self.predict_with)
 
-        def select(p: Floats, q: Floats, k: int) -> tuple[Selection, Selection]:
+        def select(
+            p: Floats, q: Floats, k: int, shares: Floats | None
+        ) -> tuple[Selection, Selection]:
             agreed = agree(p, q, k, shares, self.candidates, self.rank_by)
             return agreed, agreed
 

@@ -48,9 +48,11 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
         gnn = self._gnn(task)
         rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
         memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
-        plan, shares = self._plan(judge=self.predict_with), self._shares(task)
+        plan = self._plan(judge=self.predict_with)
 
-        def select(p: Floats, q: Floats, k: int) -> tuple[Selection, Selection]:
+        def select(
+            p: Floats, q: Floats, k: int, shares: Floats | None
+        ) -> tuple[Selection, Selection]:
             for_gnn = most_confident(q, k, shares, self.rank_by)
             return for_gnn, most_confident(p, k, shares, self.rank_by)
 

@@ -95,17 +95,13 @@ class RoundsClassifier(GraphClassifier):
             weight=self.annotated_weight,
             merged=self.batches == "merged",
             soft=self.soft,
+            balanced=self.balanced,
             warm_start=self.warm_start,
             average=self.average_rounds,
             epochs=self.student_epochs,
             batch_size=self.student_batch_size,
             judge=judge,
         )
-
-    def _shares(self, task: Task) -> Floats | None:
-        """Return the share of each class among the labeled graphs, if selections are balanced."""
-        counts = np.bincount(task.targets[task.labeled], minlength=task.n_classes)
-        return counts / counts.sum() if self.balanced else None
 
     def _finish(self, task: Task, networks: list[Network], course: Course) -> OutOfFold | None:
         """Store the result of the rounds, and return what it says of held-out labels."""

@@ -1,0 +1,105 @@
+"""No label reaches the member that it judges: shown by changing the labels of a fold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from kgnn.engine import network as network_module
+from kgnn.engine.task import Task
+from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.methods.dgk import DGK
+from kgnn.methods.ensemble_self import EnsembleSelf
+from kgnn.methods.entmin import EntMin
+from kgnn.methods.gnn_self import GNNSelf
+from kgnn.methods.gnn_sup import GNNSup
+from kgnn.methods.graphcl import GraphCL
+from kgnn.methods.infograph import InfoGraph
+from kgnn.methods.kgnn import KGNN
+from kgnn.methods.kgnn_sep import KGNNSep
+from kgnn.methods.memnn_sup import MemNNSup
+from kgnn.methods.wl import WL
+
+GRAPHS = planted_motifs(60, n_nodes=12)
+FOLDS = tuple(np.arange(30)[i::3] for i in range(3))
+LABELS = np.where(np.arange(60) < 30, GRAPHS.targets, -1)
+TASK = Task(GRAPHS, LABELS, 2, None, seed=0, folds=FOLDS)
+
+FAST = {"epochs": 3, "width": 8}
+KERNEL = {"kernel": "wl(iterations=2)"}  # the choice of a scaling is one that all folds make
+ROUNDS = {"rounds": 2, "growth": 0.3, "patience": None}
+NEURAL = {
+    GNNSup: FAST,
+    EntMin: FAST,
+    InfoGraph: FAST,
+    GraphCL: {**FAST, "pretrain_epochs": 1},
+    MemNNSup: {**FAST, **KERNEL},
+    GNNSelf: {**FAST, **ROUNDS},
+    EnsembleSelf: {**FAST, **KERNEL, **ROUNDS},
+    KGNNSep: {**FAST, **KERNEL, **ROUNDS},
+    KGNN: {**FAST, **KERNEL, **ROUNDS},
+}
+
+
+def with_changed(fold, share=1.0):
+    """The task with other labels in a fold, most of them those of the first class."""
+    labels = LABELS.copy()
+    rows = FOLDS[fold][: round(share * len(FOLDS[fold]))]
+    labels[rows] = 1 - labels[rows]
+    labels[rows[:3]] = 0
+    assert (labels != LABELS).any()
+    return replace(TASK, targets=labels)
+
+
+def trainings(method, task):
+    """All trainings of a method by network, round and member."""
+    method._fit(task)
+    if hasattr(method, "course_"):
+        rounds = [each.fitted for each in method.course_.rounds]
+        return {
+            (number, which): members
+            for number, each in enumerate(rounds)
+            for which, members in enumerate(each)
+        }
+    return {(0, 0): (method.gnn_ if hasattr(method, "gnn_") else method.memory_).fitted}
+
+
+def same(one, other):
+    first, second = one.module.state_dict(), other.module.state_dict()
+    return all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.fixture
+def last_epochs(monkeypatch):
+    """Keep the last epoch, which is a choice that all folds make together."""
+    monkeypatch.setattr(
+        network_module, "_choose_epochs", lambda answers, *_: [(-1, -1, [])] * len(answers)
+    )
+
+
+@pytest.mark.usefixtures("last_epochs")
+@pytest.mark.parametrize("cls", NEURAL)
+def test_a_member_does_not_depend_on_the_labels_of_its_fold(cls):
+    before = trainings(cls(**NEURAL[cls]), TASK)
+    assert max(number for number, _ in before) == (2 if "rounds" in NEURAL[cls] else 0)
+    after = trainings(cls(**NEURAL[cls]), with_changed(fold=1))
+    for which, members in before.items():
+        assert same(members[1], after[which][1]), which
+        assert np.array_equal(members[1].answers, after[which][1].answers)
+        # The others have learned from these labels.
+        for member in (0, 2):
+            assert not same(members[member], after[which][member])
+
+
+@pytest.mark.parametrize(
+    "method", [WL(iterations=(2,), counts=("raw",), C=(1.0,)), DGK()], ids=["wl", "dgk"]
+)
+def test_what_a_kernel_machine_says_of_a_fold_does_not_depend_on_its_labels(method):
+    one = type(method)(**{**method.get_params(), "C": (1.0,), "committee": 1})
+    rows, before = one._fit(TASK)
+    again, after = one._fit(with_changed(fold=1))
+    assert rows.tolist() == again.tolist()
+    inside = np.isin(rows, FOLDS[1])
+    assert np.array_equal(before[inside], after[inside])
+    assert not np.isclose(before[~inside], after[~inside]).any()
