@@ -127,6 +127,7 @@ def cost_figure(results: Results, *, protocol: str = "fair", labels: Labels = 0.
         f"Averages over {_named(datasets)}, on one thread. Up and to the left is better. Time "
         "saved because another run had already counted subtrees is added to a run's seconds. "
         f"{_splits_in_words(groups, 'methods here')}{_left_out(timed, methods, datasets)}"
+        f"{_earlier_revisions([own[0] for own in by_method])}"
     )
     return Figure("cost", title, caption, {"cost": chart})
 
@@ -206,12 +207,18 @@ def _left_out(
     return f" Left out, since they were not run on all of these: {listed(told)}." if told else ""
 
 
+def _earlier_revisions(groups: Sequence[Group]) -> str:
+    """Name the methods whose numbers are not of the revision of this code."""
+    earlier = [group.title for group in groups if group.title != method_title(group.method)]
+    return f" Of earlier revisions: {listed(earlier)}." if earlier else ""
+
+
 def _cost_dot(groups: Sequence[Group]) -> Dot:
     """Return the mark of a method, of which there is one group on each dataset."""
     cost = mean_and_std([mean_and_std(group.cpu_seconds)[0] for group in groups])[0]
     accuracy = mean_and_std([group.mean for group in groups])[0]
-    name = groups[0].title
-    note = f"{name}: {accuracy:.1f} % in {cost:.3g} s"
+    name = method_title(groups[0].method)  # revisions would cover each other; see the caption
+    note = f"{groups[0].title}: {accuracy:.1f} % in {cost:.3g} s"
     # A run that takes no time at all has no place on a logarithmic axis.
     return Dot(name, max(cost, 1e-3), accuracy, style_of(groups[0].method), note)
 
