@@ -30,8 +30,8 @@ GRAPHS = cycles_and_trees(60)
 def folder(tmp_path_factory):
     """Two models and a file of graphs."""
     path = tmp_path_factory.mktemp("predict")
-    LDP(trees=20, cross_fit=5).fit(GRAPHS[:40]).save(path / "ldp")
-    KGNN(epochs=3, rounds=0).fit(GRAPHS[:40]).save(path / "kgnn")
+    LDP(trees=20).fit(GRAPHS[:40]).save(path / "ldp")
+    KGNN(epochs=3, rounds=0, cross_fit=0).fit(GRAPHS[:40]).save(path / "kgnn")
     jsonl.write(GRAPHS[40:], path / "new.jsonl")
     return path
 
