@@ -79,6 +79,14 @@ def test_without_val_the_folds_are_those_of_the_task():
     assert places == [([1, 2], [0, 3]), ([0, 3], [1, 2])]
 
 
+def test_a_fold_that_no_other_can_judge_is_answered_by_the_first_candidate():
+    """Of three graphs, two are copies with different labels: only the first can be held out."""
+    one, *_, two = cycles_and_trees(10)
+    model = WL(iterations=(2,), C=(1.0, 9.0), cross_fit=2).fit([one, two, two], [0, 0, 1])
+    assert model.held_out_.rows.tolist() == [0]
+    assert np.isfinite(model.held_out_.proba).all()
+
+
 @pytest.mark.parametrize("with_val", [False, True])
 def test_where_classes_are_balanced_candidates_are_judged_by_class(with_val):
     """One that never answers with the rare class is right nine times out of ten."""

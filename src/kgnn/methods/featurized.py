@@ -107,7 +107,8 @@ class FeaturizedClassifier(GraphClassifier):
         proba = np.empty((len(rows), task.n_classes))
         for fold in range(len(held)):
             inside = fold_of == fold
-            scores = [float(each.is_right[~inside].mean()) for each in candidates]
+            others = ~np.isin(rows, rows[inside])  # a rare class may be in several folds
+            scores = [float(each.is_right[others].sum()) for each in candidates]
             best = _best(candidates, scores, self.committee)
             asked = [softmax(each.sharpness * each.answers[inside], axis=1) for each in best]
             proba[inside] = np.mean(asked, axis=0)
