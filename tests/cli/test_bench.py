@@ -76,6 +76,7 @@ def test_scores_of_all_metrics_are_printed_with_the_headline_that_was_asked_for(
         labels = [0.1, "3/class"]
         metric = "roc_auc"
         splits = 2
+        variants = [{ trees = 20 }]
         """
     )
     told = json.loads(bench(path, "-o", store, "--json").stdout)

@@ -240,8 +240,8 @@ def compare(
 ) -> Comparison:
     """Compare methods on one's own graphs, and say which differences are beyond noise.
 
-    Each method is fitted once, with cross-fitting: every labeled graph is predicted by models that
-    did not know its label, and the folds are the same for all methods. Methods whose score cannot
+    Each method is fitted once, with cross-fitting: labeled graphs are predicted by models that did
+    not know their labels, and the folds are the same for all methods. Methods whose score cannot
     be told apart from the best are level with it: by the exact test of McNemar for the accuracy,
     by a paired bootstrap for other metrics, and by Holm's correction over all pairs of methods.
 
@@ -252,7 +252,8 @@ def compare(
     Parameters
     ----------
     graphs : GraphDataset or list of graphs
-        Labeled ones, at least two of each class, and unlabeled ones.
+        Labeled ones and unlabeled ones. A class judges methods only if it has two labeled graphs
+        that look different; two such classes are the least.
     labels : array, optional
         As in `fit` of every method. Default: the dataset's targets.
     methods : list of str, optional
