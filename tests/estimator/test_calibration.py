@@ -12,6 +12,7 @@ from kgnn.methods.ldp import LDP
 from kgnn.methods.wl import WL
 
 GRAPHS = cycles_and_trees(40)
+ONE = {"iterations": (1,), "counts": ("raw",), "normalize": ("graph",), "C": (1.0,)}  # candidate
 
 
 class _Stopped(LDP):
@@ -63,7 +64,7 @@ def test_what_is_held_out_is_found_by_its_row():
     known = np.array([3, 4, 9, 12, 20, 25, 26, 39])
     labels = np.full(40, -1)
     labels[known] = graphs.targets[known]
-    model = WL(iterations=(1,), counts=("raw",), C=(1.0,), cross_fit=4).fit(graphs, labels)
+    model = WL(**ONE, cross_fit=4).fit(graphs, labels)
     held = model.held_out_
     assert held.rows.tolist() == known.tolist()
     assert held.targets.tolist() == labels[known].tolist()
@@ -110,6 +111,29 @@ def test_the_true_label_is_missing_no_more_often_than_promised(error, n):
     assert np.mean(missing) <= error + 0.01
     # Nor are the sets larger than they need be.
     assert np.mean(missing) >= error - 1 / (n + 1) - 0.01
+
+
+@pytest.mark.parametrize("n", [30, 100])
+def test_sets_from_cross_fitting_miss_the_true_label_no_more_often_than_promised(n):
+    """On average over samples of labels; every seventh label is wrong, so that no model is sure."""
+    pool, rng = planted_motifs(2000, n_nodes=10), np.random.default_rng(0)
+    truth = np.where(rng.random(2000) < 0.15, 1 - pool.targets, pool.targets)
+    missing, optimism, sizes = {0.1: [], 0.2: []}, [], []
+    for seed in range(60):
+        rows = rng.permutation(2000)
+        known, new = rows[:n], rows[n : n + 150]
+        model = WL(**ONE, random_state=seed).fit(pool[known], truth[known])
+        proba = model.predict_proba(pool[new])
+        for error, found in missing.items():
+            sets = model.sets_of(proba, error=error)
+            found.append(np.mean([t not in s for t, s in zip(truth[new], sets, strict=True)]))
+            sizes += map(len, sets)
+        said = (model.held_out_.proba.argmax(axis=1) == model.held_out_.targets).mean()
+        optimism.append(said - (proba.argmax(axis=1) == truth[new]).mean())
+    for error, found in missing.items():
+        assert error - 0.07 < np.mean(found) < error + 0.015
+    assert np.mean(sizes) < 1.6
+    assert np.mean(optimism) == pytest.approx(0, abs=0.03)
 
 
 def test_a_smaller_error_needs_larger_sets():

@@ -419,6 +419,24 @@ class _Blind(LDP):
         return super()._predict_proba(graphs)
 
 
+class _Weighing(LDP):
+    """Keeps the weights of classes."""
+
+    def _fit(self, task):
+        self.weights_ = task.class_weights
+        super()._fit(task)
+
+
+def test_balanced_classes_weigh_the_same_and_graphs_1_on_average():
+    graphs = cycles_and_trees(20)
+    labels = [0] * 9 + [1] * 3 + [-1] * 8
+    model = _Weighing(trees=5, class_weight="balanced", cross_fit=0).fit(graphs, labels)
+    np.testing.assert_allclose(model.weights_, [12 / 18, 12 / 6])
+    assert _Weighing(trees=5, cross_fit=0).fit(graphs, labels).weights_ is None
+    with pytest.raises(ParameterError, match="'class_weight' parameter of _Weighing must be"):
+        _Weighing(class_weight={0: 1.0, 1: 3.0}).fit(graphs, labels)
+
+
 def test_methods_never_see_the_targets_of_graphs():
     graphs = cycles_and_trees(40)
     assert (graphs.targets >= 0).all()

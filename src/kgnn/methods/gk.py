@@ -42,8 +42,8 @@ class GK(FeaturizedClassifier):
     >>> from kgnn.graphs.datasets.toy import cycles_and_trees
     >>> graphs = cycles_and_trees(60)
     >>> model = GK().fit(graphs[:40], graphs.targets[:40])
-    >>> model.score(graphs[40:], graphs.targets[40:])
-    1.0
+    >>> model.score(graphs[40:], graphs.targets[40:]) > 0.9
+    True
     """
 
     sizes: tuple[Literal[3, 4, 5], ...] = (3, 4)
