@@ -48,7 +48,7 @@ def test_the_default_stays_where_the_evidence_is_weak():
     noise = np.tile([1.0, -1.0], 50)  # ten times the gain: a standard error of a tenth
     assert choose(np.array([default, better + noise]), 0) == 0
     assert choose(np.array([default, better + noise]), 0, caution=0.0) == 1
-    assert choose(np.array([default, better + noise / 2]), 0) == 1
+    assert choose(np.array([default, better + noise / 3]), 0) == 1
     assert choose(np.array([better, better + noise, default]), 2) == 0
 
 
