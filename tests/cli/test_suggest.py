@@ -16,6 +16,7 @@ __all__ = ["kgnn"]
 
 GRAPHS = planted_motifs(60)
 SIMULATE = ("suggest", "--simulate", "planted-motifs", "--method", "ldp", "--set", "trees=10",
+            "--set", "cross_fit=0",
             "--start", "6", "--step", "6", "--rounds", "2", "--splits", "2")  # fmt: skip
 
 
@@ -239,7 +240,8 @@ def molecules(files):
     return ("--read", "target_column=kind", "--skip-bad")
 
 
-FAST = ("--method", "ldp", "--set", "trees=5")
+FEW_TREES = ("--set", "trees=5")
+FAST = ("--method", "ldp", *FEW_TREES)
 
 
 def printed_command(told):
@@ -270,13 +272,13 @@ def test_the_printed_command_loses_no_label(kgnn, molecules, repeats_options, va
     # Those that were held out of the fit have a label as well.
     assert suggested <= {f"m{row}" for row in range(24, 40)}
     fill_in("more.csv")
-    done = kgnn(*printed_command(done.err), "-o", "next")
+    done = kgnn(*printed_command(done.err), *FEW_TREES, "-o", "next")
     assert "30 graphs are labeled, 10 are not" in done.err, done.err
     # And once more, with the labels of a table and of the column.
     again = (*molecules, "--labels", "more.csv") if repeats_options else ()
     done = kgnn("suggest", "next", "mol.csv", *again, "-n", "4", "-o", "most.csv")
     fill_in("most.csv")
-    done = kgnn(*printed_command(done.err), "-o", "last")
+    done = kgnn(*printed_command(done.err), *FEW_TREES, "-o", "last")
     assert "34 graphs are labeled, 6 are not" in done.err, done.err
 
 
@@ -288,7 +290,7 @@ def test_labels_of_a_table_are_read_again_as_well(kgnn, files):
     done = kgnn("suggest", "own", "bare.jsonl", "-n", "4", "-o", "more.csv")
     assert f"reading bare.jsonl with {' '.join(given)}, as for the fit" in done.err
     filled_in("more.csv")
-    done = kgnn(*printed_command(done.err), "-o", "next")
+    done = kgnn(*printed_command(done.err), *FEW_TREES, "-o", "next")
     assert "15 graphs are labeled" in done.err, done.err
 
 
