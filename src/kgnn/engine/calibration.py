@@ -21,7 +21,7 @@ _FIRST_WEIGHTS = np.linspace(0, 1, 21)  # of the first of two networks
 # Priors, in nats: a hundred graphs are too few to trust small differences, and twenty are mostly
 # noise. Of two networks, the second one counts more unless the first shows its worth.
 _USUAL_WEIGHT, _WEIGHT_PRIOR = 0.25, 10.0
-PULL = 1.0  # for a sharpness of e or 1/e, where held-out graphs may be a handful
+PULL = 1.0  # for a sharpness of e, where held-out graphs may be a handful
 CAUTION = 2.0  # standard errors by which a candidate must be ahead of the default
 
 
@@ -38,8 +38,8 @@ def calibrate(scores: Floats, targets: Ints, pull: float = 0.0) -> Calibration:
     ``scores``, ``(n, n_classes)``, are logits or margins of graphs that were not trained on. If all
     predictions are right, the likelihood grows with the factor without end. But n right answers out
     of n are evidence for a probability of (n + 1) / (n + 2) at most (Laplace), which therefore
-    bounds the mean. ``pull`` keeps the factor near 1 where there are few graphs: so many nats is
-    the cost of a factor of e or 1/e.
+    bounds the mean. ``pull`` keeps the factor from growing far above 1 where there are few graphs:
+    so many nats is the cost of a factor of e.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def calibrate(scores: Floats, targets: Ints, pull: float = 0.0) -> Calibration:
     n = len(targets)
 
     def cost(log_sharpness: float) -> float:
-        return float(pull * log_sharpness**2 - of_truth(log_sharpness).sum())
+        return float(pull * max(0.0, log_sharpness) ** 2 - of_truth(log_sharpness).sum())
 
     best = float(minimize_scalar(cost, bounds=_BOUNDS, method="bounded").x)
     if excess(best) > 0 and excess(_BOUNDS[0]) < 0:
