@@ -326,3 +326,22 @@ def test_a_fold_without_graphs_judges_nothing_and_its_member_learns_all_labels()
     assert p.trainings[0][1].examples.labeled.tolist() == [0, 1, 2, 3]
     assert p.trainings[0][1].judges is None
     np.testing.assert_allclose(course.answers[0], np.log(JUDGED[0][0]))
+
+
+def test_annotators_are_weighed_by_the_graphs_of_other_members():
+    """A member whose own held-out graphs praise the GNN is still taught by the memory."""
+    folds = (np.array([0, 1]), np.array([2, 3]), np.array([4, 5]))
+    targets = np.array([0, 1, 0, 1, 0, 1, -1, -1])
+    graphs = planted_motifs(8)
+    divided = Task(graphs, targets, 2, None, 0, folds)
+    right, wrong = two(0.99, 0.01), two(0.01, 0.99)
+    gnn = Scripted("gnn", [], [[right, wrong, wrong]])
+    memory = Scripted("memory", [], [[wrong, right, right]])
+    trainer = RoundTrainer([gnn, memory], divided, PLAN)
+    trainer.fit(gnn)
+    trainer.fit(memory)
+    trainer.end_round()
+    says = [np.array(two(0.99, 0.99))] * 3, [np.array(two(0.02, 0.02))] * 3
+    mixed = trainer.mix(*says)
+    assert mixed[0][0, 0] < 0.5  # by the second and third member alone
+    assert mixed[0][0, 0] < mixed[1][0, 0]

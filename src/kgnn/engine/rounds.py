@@ -141,8 +141,6 @@ class Round:
     accuracy : dict of str to float
         Of each network and of ``both`` on the graphs that judge: VAL, or those held out of each
         member; empty without any.
-    sharpness, weights : list of float
-        Factors that calibrate the networks of this round, and their mixing weights.
     log_likelihood : float
         Calibrated, on these graphs, of ``Plan.judge``.
     """
@@ -152,8 +150,6 @@ class Round:
     n_selected: int = 0
     agreement: float | None = None
     accuracy: dict[str, float] = field(default_factory=dict)
-    sharpness: list[float] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
     log_likelihood: float = -math.inf
 
     def facts(self) -> dict[str, Any]:
@@ -305,14 +301,27 @@ class RoundTrainer:
             what=f"round {number}, {network.name}",
         )
 
-    def mix(self, *proba: Floats) -> Floats:
-        """Return what the networks say together, each as far as it is to be trusted by now."""
-        last = self.course.rounds[-1]
-        logits = [np.log(np.maximum(own, 1e-300)) for own in proba]
-        if len(last.sharpness) < len(logits):  # not judged, or a network is new
-            return np.asarray(softmax(combine(logits), axis=1))
-        scaled = [factor * own for factor, own in zip(last.sharpness, logits, strict=True)]
-        return np.asarray(softmax(combine(scaled, last.weights), axis=1))
+    def mix(self, p: Sequence[Floats], q: Sequence[Floats]) -> list[Floats]:
+        """Return what two networks say together, member by member.
+
+        Each counts as far as the graphs held out of the other members have shown its worth; those
+        of the member itself have no say in what it is taught.
+        """
+        fitted = self.course.rounds[-1].fitted
+        mixed = []
+        for place, proba in enumerate(zip(p, q, strict=True)):
+            logits = [np.log(np.maximum(own, 1e-300)) for own in proba]
+            judges = [n for n in range(len(self.members)) if n != place or len(self.members) == 1]
+            truth = np.concatenate([self._truths[n] for n in judges])
+            if len(truth) == 0 or len(fitted) < 2:  # not judged, or a network is new
+                mixed.append(softmax(combine(logits), axis=1))
+                continue
+            judged = [_answers([own[n] for n in judges]) for own in fitted]
+            factors = [calibrate(own, truth, PULL).sharpness for own in judged]
+            weights = weigh([f * own for f, own in zip(factors, judged, strict=True)], truth)
+            scaled = [factor * own for factor, own in zip(factors, logits, strict=True)]
+            mixed.append(softmax(combine(scaled, weights), axis=1))
+        return mixed
 
     def label(self, chosen: Sequence[Selection], proba: Sequence[Floats]) -> list[PseudoLabels]:
         """Turn what each member has chosen and annotated into what it teaches."""
@@ -345,10 +354,9 @@ class RoundTrainer:
         if self._is_judged:
             networks = self.networks[: len(fitted)]
             logits = {n.name: _answers(own) for n, own in zip(networks, fitted, strict=True)}
-            done.sharpness = self._sharpness(list(logits.values()))
-            scaled = [f * own for f, own in zip(done.sharpness, logits.values(), strict=True)]
-            done.weights = weigh(scaled, self._truth)
-            logits["both"] = combine(scaled, done.weights)
+            factors = self._sharpness(list(logits.values()))
+            scaled = [f * own for f, own in zip(factors, logits.values(), strict=True)]
+            logits["both"] = combine(scaled, weigh(scaled, self._truth))
             done.accuracy = {
                 who: float((each.argmax(axis=1) == self._truth).mean())
                 for who, each in logits.items()

@@ -219,7 +219,7 @@ def co_train(
     def annotators(p: list[Floats], q: list[Floats]) -> tuple[list[Floats], list[Floats]]:
         if not mixed or q is p:
             return p, q
-        both = [trainer.mix(*each) for each in zip(p, q, strict=True)]
+        both = trainer.mix(p, q)
         return both, both
 
     with trainer.interruptible():
