@@ -271,7 +271,7 @@ def saying(truth, right):
     return 2.0 * np.eye(2)[called]
 
 
-TRUTH = [0, 1] * 5
+TRUTH = [0, 1] * 9
 
 
 def test_all_judges_choose_an_epoch_for_all_and_others_that_of_the_answers():
