@@ -37,7 +37,7 @@ def test_a_kernel_that_is_given_is_copied_unfitted():
         "wl(2)(3)",
         "wl(iterations=depth)",
         "wl(__import__('os'))",
-        "wl(2) + sp",
+        "wl(2) * sp",
         "wl(**{'iterations': 2})",
         "wl(depth=2)",
         "wl(iterations=1, iterations=2)",

@@ -39,6 +39,7 @@ _CLASSES = {
     "kgnn.kernels.optimal_assignment": ("OptimalAssignment",),
     "kgnn.kernels.shortest_paths": ("ShortestPaths",),
     "kgnn.kernels.graphlets": ("Graphlets",),
+    "kgnn.kernels.kernel_sum": ("KernelSum",),
     "kgnn.kernels.projection": ("Projection",),
     "kgnn.kernels.paragraph_vectors": ("ParagraphVectors",),
     "kgnn.engine.node_features": ("NodeFeatures",),

@@ -19,6 +19,7 @@ KERNELS = {
     "sp": "kgnn.kernels.shortest_paths:ShortestPaths",
     "graphlets": "kgnn.kernels.graphlets:Graphlets",
 }
+_PLUS = re.compile(r"\s*\+\s*(?=[A-Za-z])")  # before a name
 _NAME_AND_SETTINGS = re.compile(r"\s*([\w-]+)\s*(\(.*\))?\s*", re.DOTALL)
 
 
@@ -28,8 +29,9 @@ def make_kernel(spec: Any) -> Featurizer:
     Parameters
     ----------
     spec : str or featurizer
-        A name such as ``"wl"``, text such as ``"wl(iterations=3, counts='raw')"``, or any object
-        with ``fit`` and ``transform``, which is copied unfitted.
+        A name such as ``"wl"``, text such as ``"wl(iterations=3, counts='raw')"``, a sum such as
+        ``"wl + sp(max_distance=8)"`` (`kgnn.kernels.kernel_sum.KernelSum`), or any object with
+        ``fit`` and ``transform``, which is copied unfitted.
 
     Examples
     --------
@@ -37,6 +39,13 @@ def make_kernel(spec: Any) -> Featurizer:
     WeisfeilerLehman(counts='log', iterations=2)
     """
     if isinstance(spec, str):
+        terms = _PLUS.split(spec)
+        if len(terms) > 1:
+            from kgnn.kernels.kernel_sum import KernelSum
+
+            for term in terms:
+                make_kernel(term)  # a mistake is told now, not in `fit`
+            return KernelSum(terms)
         name, arguments, settings = _parse(spec)
         module, _, kernel = KERNELS[name].partition(":")
         try:
