@@ -188,6 +188,15 @@ def test_validation_keeps_the_best_round():
     assert without.best_round == 4
 
 
+def test_the_last_round_predicts_unless_an_earlier_one_is_clearly_better():
+    hardly = two(0.9, 0.3, 0.4, 0.6, 0.6), two(0.6, 0.4, 0.4, 0.6, 0.6)
+    plan = replace(PLAN, rounds=1, average=False)
+    p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)], hardly)
+    course = run(p, plan, np.array([0, 1, 1, 0, 1]))
+    assert course.best_round == 0
+    assert course.used == [course.rounds[1]]
+
+
 def test_all_rounds_together_predict_the_mean_of_their_log_probabilities():
     tables = [two(0.9, 0.1), two(0.6, 0.6)]
     p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)], tables)
@@ -297,8 +306,8 @@ def test_quotas_are_the_shares_of_a_members_own_labels():
 
 def test_rounds_are_judged_by_all_held_out_graphs_together():
     worse = [two(0.9, 0.9), two(0.9, 0.9)]
-    p = Scripted("gnn", SAID, [worse, JUDGED[0], worse])
-    plan = replace(PLAN, rounds=2, growth=0.5, average=False)
+    p = Scripted("gnn", SAID, [worse, JUDGED[0]])
+    plan = replace(PLAN, rounds=1, growth=0.5, average=False)
     course = self_train(p, FOLDED, plan)
     assert course.best_round == 1
     # Of rows 0, 3, 1 and 2, which are of classes 0, 1, 1 and 0, the last is called 1.

@@ -64,17 +64,18 @@ def test_the_answer_for_a_label_is_that_of_the_member_without_it(cls, settings):
         np.testing.assert_allclose(held.proba[np.isin(held.rows, fold)], expected, atol=1e-6)
 
 
-def test_the_answer_of_two_networks_is_that_of_their_members_in_all_rounds():
-    model = fitted(KGNN, **KERNEL, rounds=1, growth=0.3)
+@pytest.mark.parametrize("average", [True, False])
+def test_the_answer_of_two_networks_is_that_of_their_members_in_the_rounds_used(average):
+    model = fitted(KGNN, **KERNEL, rounds=1, growth=0.3, average_rounds=average)
     course, held = model.course_, model.held_out_
-    assert len(course.rounds) == 2
+    assert (len(course.rounds), len(course.used)) == (2, 1 + average)
     for number, fold in enumerate(folds()):
         logits = [
             factor
             * combine(
                 [
                     network.logits(network.prepare(GRAPHS[fold]), [each.fitted[which][number]])
-                    for each in course.rounds
+                    for each in course.used
                 ]
             )
             for which, (network, factor) in enumerate(

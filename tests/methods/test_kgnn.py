@@ -363,7 +363,7 @@ def test_where_the_networks_agree_both_together_agree():
         {"rank_by": "probability", "candidates": 1},
         {"start_memory": False},
         {"use_validation": False},
-        {"average_rounds": False},
+        {"average_rounds": True},
         {"memory_grows": False},
         {"mask_own": False},
         {"learn_sharpness": False},

@@ -12,6 +12,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from kgnn.engine.linear import fit_linear
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Featurizer
@@ -21,8 +22,6 @@ from kgnn.kernels.projection import Projection
 ATTENTION_PER_PASS = 1 << 20
 _MOST_COMPARED = 1000  # labeled graphs, for their typical distance
 _SAME = 1e-6  # squared distance
-_PENALTY = 3 / 16  # C of the logistic regression, for coordinates of squared length 8
-_NEVER = -20.0  # logit of a class that no labeled graph has
 
 
 @dataclass(frozen=True)
@@ -185,25 +184,15 @@ class Memory(Network):
 
     def _linear(self, examples: Examples) -> tuple[Tensor, Tensor]:
         """Fit a logistic regression: weights ``(n_classes, n_features)`` and biases."""
-        from sklearn.linear_model import LogisticRegression  # not needed to predict
-
         rows, n_labeled = examples.rows, len(examples.labeled)
         targets = examples.targets[rows]
         weights = np.where(np.arange(len(rows)) < n_labeled, 1.0, examples.weight)
         if examples.class_weights is not None:
             weights = weights * (targets @ examples.class_weights).numpy()
         classes = targets.argmax(dim=1).numpy()
-        machine = LogisticRegression(C=_PENALTY, max_iter=1000)
-        machine.fit(self.pool[rows].numpy(), classes, weights)
-        coefficients, biases = machine.coef_, machine.intercept_
-        if len(machine.classes_) == 2:  # one row, for the second class
-            coefficients = np.concatenate([-coefficients, coefficients]) / 2
-            biases = np.concatenate([-biases, biases]) / 2
-        found = torch.zeros(targets.shape[1], self.pool.shape[1])
-        bias = torch.full((targets.shape[1],), _NEVER)
-        found[machine.classes_] = torch.from_numpy(coefficients).to(found.dtype)
-        bias[machine.classes_] = torch.from_numpy(biases).to(found.dtype)
-        return found, bias
+        found = fit_linear(self.pool[rows].numpy(), classes, targets.shape[1], weights=weights)
+        coefficients, biases = (torch.from_numpy(each).to(targets.dtype) for each in found)
+        return coefficients, biases
 
     def for_step(self, fitted: Fitted) -> Fitted:
         """Return the module with the slots that a training step attends to."""

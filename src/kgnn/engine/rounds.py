@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from scipy.special import softmax
 
-from kgnn.engine.calibration import PULL, calibrate, combine, log_likelihoods, weigh
+from kgnn.engine.calibration import PULL, calibrate, choose, combine, log_likelihoods, weigh
 from kgnn.engine.network import Examples, Fitted, Network, Training, class_weights_of, one_hot
 from kgnn.engine.task import Task
 from kgnn.graphs.graph import Floats, Ints
@@ -111,7 +111,7 @@ class Plan:
     soft: bool = False  # teach the annotator's probabilities, not its most probable class
     balanced: bool = False  # select from each class in proportion to the labeled graphs
     warm_start: bool = False  # continue from the last round's weights
-    average: bool = True  # predict with all rounds, not with the best one
+    average: bool = True  # predict with all rounds, not with one
     # Of trainings with pseudo-labels; None for those without.
     epochs: int | None = None
     batch_size: int | None = None
@@ -186,6 +186,7 @@ class Course:
     ----------
     rounds : list of Round
     best_round : int
+        With the highest likelihood on the graphs that judge; the last one without any.
     termination_condition : str
         ``rounds`` (all done), ``converged`` (the annotations did not change), ``no_change``
         (nothing selected), ``patience`` (no gain on VAL), ``exhausted`` (all unlabeled graphs
@@ -245,6 +246,7 @@ class RoundTrainer:
         nothing = [PseudoLabels.none(task.n_classes)] * len(self.members)
         self._taught = [nothing] * len(networks)
         self._agreement: float | None = None
+        self._likelihoods: list[Floats] = []  # of each round, on the graphs that judge
         if task.validation is not None:
             prepared = [network.prepare(task.validation[0]) for network in networks]
             self._judges = [[data] * len(self.members) for data in prepared]
@@ -362,7 +364,8 @@ class RoundTrainer:
                 for who, each in logits.items()
             }
             judged = logits.get(self.plan.judge, logits["both"])
-            done.log_likelihood = float(log_likelihoods(judged, self._truth).mean())
+            self._likelihoods.append(log_likelihoods(judged, self._truth))
+            done.log_likelihood = float(self._likelihoods[-1].mean())
         self.course.rounds.append(done)
         likelihoods = [each.log_likelihood for each in self.course.rounds]
         last = len(self.course.rounds) - 1
@@ -392,7 +395,10 @@ class RoundTrainer:
     def _choose_rounds(self) -> None:
         """Choose the rounds that predict, and how the networks are mixed."""
         course = self.course
-        course.used = course.rounds if self.plan.average else [course.rounds[course.best_round]]
+        last = len(course.rounds) - 1
+        # The last round, unless an earlier one is clearly better.
+        one = choose(np.stack(self._likelihoods), default=last) if self._is_judged else last
+        course.used = course.rounds if self.plan.average else [course.rounds[one]]
         if self._is_judged:
             n_ready = max(len(each.fitted) for each in course.used)
             rounds = [

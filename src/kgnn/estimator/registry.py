@@ -67,7 +67,9 @@ _ENTRIES = (
            "GraphCL that learns which views to use"),
     _entry("ldp", "ldp:LDP", "peer", 2, "Cai & Wang, 2018",
            "Degree profiles with a random forest (not in the paper)"),
-    _entry("kgnn", "kgnn:KGNN", "kgnn", 4, "Ju et al., WSDM 2022",
+    _entry("wl-linear", "wl_linear:WLLinear", "peer", 1, "the baseline of this library",
+           "KGNN's kernel features with a logistic regression (not in the paper)"),
+    _entry("kgnn", "kgnn:KGNN", "kgnn", 5, "Ju et al., WSDM 2022",
            "A GNN and a kernel memory network that teach each other"),
     _entry("gnn-sup", "gnn_sup:GNNSup", "ablation", 2, "Xu et al., ICLR 2019; Ju et al., WSDM 2022",
            "The GNN on labeled graphs alone"),
@@ -77,7 +79,7 @@ _ENTRIES = (
            "The GNN, self-trained"),
     _entry("ensemble-self", "ensemble_self:EnsembleSelf", "ablation", 3, "Ju et al., WSDM 2022",
            "GNN and memory network as one model, self-trained"),
-    _entry("kgnn-sep", "kgnn_sep:KGNNSep", "ablation", 4, "Ju et al., WSDM 2022",
+    _entry("kgnn-sep", "kgnn_sep:KGNNSep", "ablation", 5, "Ju et al., WSDM 2022",
            "KGNN without the check that both networks agree"),
 )
 # fmt: on

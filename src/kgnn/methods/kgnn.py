@@ -370,6 +370,7 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
     annotators: Literal["mixed", "each"] = "mixed"
     candidates: Count = 2
     predict_with: Literal["both", "gnn", "memory"] = "both"
+    average_rounds: bool = False  # the first GNN is weak with few labels
 
     @classmethod
     def paper(cls, **settings: Any) -> Self:

@@ -42,6 +42,7 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
     start_memory: bool = True
     order: Literal["alternate", "together"] = "alternate"
     predict_with: Literal["both", "gnn", "memory"] = "both"
+    average_rounds: bool = False  # the first GNN is weak with few labels
 
     def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)

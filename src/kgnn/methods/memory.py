@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from kgnn.engine.calibration import PULL, choose, log_likelihoods
+from kgnn.engine.linear import fit_linear
 from kgnn.engine.memory import Memory, Rows, plain
 from kgnn.engine.network import Fitted
 from kgnn.engine.task import Task
@@ -27,10 +28,12 @@ from kgnn.progress import track
 Attention = Literal["distance", "dot"]
 Reading = Literal["query", "output"]
 
-_DEFAULT_KERNEL = "wl(iterations=2, coarse=(0.5, 1.0), counts='log', min_df=2, normalize='{}')"
-_SCALINGS = ("dataset", "level")
+# What ``kernel="auto"`` chooses from, the usual one first.
+DEFAULT_KERNELS = (
+    "wl(iterations=2, coarse=(0.5, 1.0), counts='log', min_df=2, normalize='dataset')",
+    "wl(iterations=2, coarse=(0.5, 1.0), counts='log', min_df=2, normalize='level')",
+)
 _FEWEST_AND_MOST = 64, 256  # coordinates
-_UNKNOWN = -20.0  # log-probability of a class that no labeled graph has
 
 
 @parameters
@@ -115,17 +118,12 @@ class MemorySettings:
             )
 
         def with_kernel(kernel: Any) -> Memory:
-            dimensions = self.dimensions
-            if dimensions == "auto":
-                dimensions = int(np.clip(len(task.labeled) // 2, *_FEWEST_AND_MOST))
-            # A squared length of eight suits the learning rate; the sharpness adapts to it anyway.
-            projection = dimensions and Projection(dimensions, length=8.0, seed=task.seed)
             memory = Memory(
                 task.graphs,
                 build,
                 training._optimizer_config(learning_rate),
                 kernel=make_kernel(kernel),
-                projection=projection or None,
+                projection=make_projection(self.dimensions, task),
                 grows=grows,
                 mask_own=self.mask_own,
                 slots=self.slots,
@@ -138,11 +136,8 @@ class MemorySettings:
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):
             return with_kernel(self.kernel)
         if task.validation is None and not any(map(len, task.folds)):
-            return with_kernel(_DEFAULT_KERNEL.format(_SCALINGS[0]))
-        candidates = [
-            with_kernel(_DEFAULT_KERNEL.format(scaling))
-            for scaling in track(_SCALINGS, "choosing a scaling")
-        ]
+            return with_kernel(DEFAULT_KERNELS[0])
+        candidates = [with_kernel(each) for each in track(DEFAULT_KERNELS, "choosing a scaling")]
         judged = np.stack([_linear_log_likelihoods(each, task) for each in candidates])
         return candidates[choose(judged, default=0)]
 
@@ -183,24 +178,32 @@ class MemorySettings:
         return cosines(kernel.transform(graphs), kernel.transform(self.labeled_graphs_))
 
 
+def make_projection(dimensions: int | Literal["auto"] | None, task: Task) -> Projection | None:
+    """Return what turns kernel features into coordinates, not yet fitted."""
+    if dimensions is None:
+        return None
+    if dimensions == "auto":
+        dimensions = int(np.clip(len(task.labeled) // 2, *_FEWEST_AND_MOST))
+    # A squared length of eight suits the learning rate of the memory, and the penalty of a linear
+    # machine.
+    return Projection(dimensions, length=8.0, seed=task.seed)
+
+
 def _linear_log_likelihoods(memory: Memory, task: Task) -> Floats:
     """Return how likely held-out classes are by a linear machine on a memory's features.
 
     It tells which features are better in a hundredth of the time that the memory would take.
     """
-    from sklearn.linear_model import LogisticRegression  # not needed to predict
 
-    def log_proba(known: Ints, asked: Rows) -> Floats:
+    def scores(known: Ints, asked: Rows) -> Floats:
         features = plain(memory.part(known))
-        machine = LogisticRegression(max_iter=1000).fit(features, task.targets[known])
-        found = np.full((len(asked), task.n_classes), _UNKNOWN)
-        found[:, machine.classes_] = machine.predict_log_proba(plain(asked))
-        return found
+        found = fit_linear(features, task.targets[known], task.n_classes, penalty=1.0)
+        return np.asarray(plain(asked) @ found[0].T + found[1])
 
     if task.validation is not None:
         graphs, truth = task.validation
-        return log_likelihoods(log_proba(task.labeled, memory.prepare(graphs)), truth)
+        return log_likelihoods(scores(task.labeled, memory.prepare(graphs)), truth)
     members = [member for member in task.members() if len(member.held_out)]
-    found = [log_proba(each.labeled, memory.part(each.held_out)) for each in members]
+    found = [scores(each.labeled, memory.part(each.held_out)) for each in members]
     truth = np.concatenate([task.targets[each.held_out] for each in members])
     return log_likelihoods(np.concatenate(found), truth, PULL)

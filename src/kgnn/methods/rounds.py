@@ -51,7 +51,8 @@ class RoundsClassifier(GraphClassifier):
     warm_start : bool
         Continue from the weights of the round before instead of new ones.
     average_rounds : bool
-        Predict with the networks of all rounds together, or with those of the best round on VAL.
+        Predict with the networks of all rounds together, or with those of the last round; of an
+        earlier one where held-out graphs clearly say that it is better.
     use_validation : bool
         Whether VAL chooses epochs and rounds and weighs networks; without it the last epoch and
         round count.
