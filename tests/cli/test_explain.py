@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -79,6 +80,21 @@ def test_a_table_is_read_as_it_was_for_fitting(tmp_path):
     assert done.stdout.startswith("Graph 4: 8 nodes")  # as the SMILES in the fifth line has
     with pytest.raises(KgnnError, match="smiles"):
         run(*asked)
+
+
+def test_bad_graphs_are_all_named_and_can_be_left_out(files, tmp_path):
+    model, graphs = files
+    lines = Path(graphs).read_text(encoding="utf-8").splitlines()
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("\n".join([*lines[:3], "{", lines[3], "[]", *lines[4:]]) + "\n")
+    with pytest.raises(KgnnError) as caught:
+        run(model, str(bad), "--id", "21")
+    assert all(part in str(caught.value) for part in ("line 4", "line 6", "--skip-bad"))
+    done = run(model, str(bad), "--id", "21", "--skip-bad")
+    assert done.exit_code == 0
+    assert "2 could not be read" in done.stderr
+    similar = ["similar", str(bad), "0", "--skip-bad", "--json"]
+    assert CliRunner().invoke(app, similar, catch_exceptions=False).exit_code == 0
 
 
 def test_graphs_are_found_by_name_before_number():

@@ -86,7 +86,10 @@ def test_the_table_is_filled_in_and_given_back_beside_the_earlier_labels(kgnn, f
     done = kgnn("suggest", "model", "bare.jsonl", "--labels", "labels.csv", "-n", "6",
                 "-o", "to_label.csv")  # fmt: skip
     both = ("--labels", "labels.csv", "--labels", "to_label.csv")
-    assert f"then: kgnn fit bare.jsonl {' '.join(both)} --method ldp -o MODEL" in done.err
+    assert (
+        f"then: kgnn fit bare.jsonl {' '.join(both)} --method ldp --set trees=20 -o MODEL"
+        in done.err
+    )
     assert "12 graphs are labeled" in fit_again(kgnn, *both, data="bare.jsonl").err
     filled_in("to_label.csv")
     done = fit_again(kgnn, *both, data="bare.jsonl")
@@ -96,8 +99,8 @@ def test_the_table_is_filled_in_and_given_back_beside_the_earlier_labels(kgnn, f
 
 def test_the_table_is_filled_in_and_given_back_beside_labels_in_the_data(kgnn, files):
     done = kgnn("suggest", "model", "graphs.jsonl", "-n", "6", "-o", "to_label.csv")
-    command = "kgnn fit graphs.jsonl --labels to_label.csv --keep-targets --method ldp -o MODEL"
-    assert command in done.err
+    again = "kgnn fit graphs.jsonl --labels to_label.csv --keep-targets"
+    assert f"{again} --method ldp --set trees=20 -o MODEL" in done.err
     filled_in("to_label.csv")
     done = fit_again(kgnn, "--labels", "to_label.csv", "--keep-targets")
     assert "15 graphs are labeled, 45 are not" in done.err

@@ -10,7 +10,9 @@ import typer
 from kgnn.cli.own_graphs import (
     JsonOption,
     ReadOption,
+    SkipBad,
     find_graph,
+    load_readable,
     reading_options,
     require_writable,
 )
@@ -28,20 +30,20 @@ def explain(
     number: Annotated[
         int, typer.Option("-n", "--number", min=1, help="Labeled graphs to show beside it.")
     ] = 5,
+    skip_bad: SkipBad = False,
     read: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Explain the prediction of MODEL for one graph of DATASET: evidence and similar graphs."""
     if output is not None and output.is_dir():
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
-    options = reading_options(dataset, read)
+    reading_options(dataset, read)
     from kgnn.estimator.saving import file_of, open_model
-    from kgnn.graphs.loading import load
 
     if output is not None:
         require_writable(output, file_of(model), dataset)
     with progress_bars():
-        found = find_graph(load(dataset, **options), graph)
+        found = find_graph(load_readable(dataset, read, skip_bad), graph)
         explanation = open_model(model).explain(found, neighbors=number)
     if as_json:
         print_json(explanation.to_json())

@@ -142,24 +142,13 @@ def load_with_labels(
     them; None is for commands without the option ``--skip-bad``.
     """
     from kgnn.graphs.collector import named
-    from kgnn.graphs.loading import load
     from kgnn.graphs.readers.labels_csv import label_graphs, merge_labels, read_labels
 
     # The smaller files, and those with more mistakes, first.
     columns = {"id_column": table.id_column, "label_column": table.label_column}
     given = merge_labels(read_labels(path, **columns) for path in table.paths or ())
-    skipped = Skipped()
-    try:
-        graphs = named(load(source, on_error=skipped, **options))
-    except ArchiveError:
-        raise
-    except GraphDataError as error:
-        if not skipped.n:
-            raise
-        # That nothing is left follows from what is wrong with each graph.
-        raise _unreadable(source, skipped, has_option=False) from error
-    if skipped.n and not (skips_bad and len(graphs)):
-        raise _unreadable(source, skipped, has_option=skips_bad is False and len(graphs) > 0)
+    graphs, skipped = _load(source, options, skips_bad)
+    graphs = named(graphs)
     if not table.paths:
         return LabeledGraphs(graphs, [], int((graphs.targets >= 0).sum()), skipped)
     # Labels may be of graphs that were left out.
@@ -169,6 +158,33 @@ def load_with_labels(
     if table.keeps_targets:
         labeled, _ = label_graphs(graphs, given, ignore_unknown=True, keep_targets=True)
     return LabeledGraphs(labeled, unknown_ids, only_in_data, skipped)
+
+
+def load_readable(source: str, read: list[str] | None, skips_bad: bool) -> GraphDataset:
+    """Load graphs whose labels do not matter, and say which of them are left out."""
+    graphs, skipped = _load(source, reading_options(source, read), skips_bad)
+    tell_skipped(skipped)
+    return graphs
+
+
+def _load(
+    source: str, options: dict[str, Any], skips_bad: bool | None
+) -> tuple[GraphDataset, Skipped]:
+    from kgnn.graphs.loading import load
+
+    skipped = Skipped()
+    try:
+        graphs = load(source, on_error=skipped, **options)
+    except ArchiveError:
+        raise
+    except GraphDataError as error:
+        if not skipped.n:
+            raise
+        # That nothing is left follows from what is wrong with each graph.
+        raise _unreadable(source, skipped, has_option=False) from error
+    if skipped.n and not (skips_bad and len(graphs)):
+        raise _unreadable(source, skipped, has_option=skips_bad is False and len(graphs) > 0)
+    return graphs, skipped
 
 
 def _unreadable(source: str, skipped: Skipped, has_option: bool) -> GraphDataError:

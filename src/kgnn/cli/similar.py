@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgnn.cli.own_graphs import JsonOption, ReadOption, find_graph, reading_options
+from kgnn.cli.own_graphs import JsonOption, ReadOption, SkipBad, find_graph, load_readable
 from kgnn.cli.show import out, print_json, progress_bars, table
 
 if TYPE_CHECKING:
@@ -18,16 +18,15 @@ def similar(
     graph: Annotated[str, typer.Argument(help="Name of a graph, or its number from 0.")],
     number: Annotated[int, typer.Option("-n", "--number", help="How many to show.", min=1)] = 10,
     kernel: Annotated[str, typer.Option(help="wl, wl-oa, sp or graphlets.")] = "wl",
+    skip_bad: SkipBad = False,
     read: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the graphs that are most similar to one graph, with their kernel values."""
-    from kgnn.graphs.loading import load
     from kgnn.kernels.similarity import most_similar
 
-    options = reading_options(dataset, read)
     with progress_bars():
-        graphs = load(dataset, **options)
+        graphs = load_readable(dataset, read, skip_bad)
         query = find_graph(graphs, graph)
         rows, values = most_similar(query, graphs, number, kernel=kernel)
     found = [(graphs[int(row)], float(value)) for row, value in zip(rows, values, strict=True)]

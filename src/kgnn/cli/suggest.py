@@ -153,6 +153,7 @@ def _suggest(
 
 def _tell_next(model: GraphClassifier, reading: Reading, read: LabeledGraphs, output: Path) -> None:
     """Say how to fit with the new labels and with all that there were before."""
+    from kgnn.estimator.parameters import as_settings
     from kgnn.estimator.registry import name_of
     from kgnn.estimator.suggestion import n_without_label
 
@@ -170,6 +171,7 @@ def _tell_next(model: GraphClassifier, reading: Reading, read: LabeledGraphs, ou
     words += ["--ignore-unknown"] if read.unknown_ids else []
     method = name_of(type(model))
     words += [] if method == "kgnn" else ["--method", method]
+    words += [word for setting in as_settings(model) for word in ("--set", setting)]
     say(f"Fill in its column of labels, then: {shlex.join(words)} -o MODEL")
 
 

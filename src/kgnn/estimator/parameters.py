@@ -94,6 +94,27 @@ def parse(cls: type, settings: list[str]) -> dict[str, Any]:
     return parsed
 
 
+def as_settings(model: Any) -> list[str]:
+    """Write the parameters that differ from the defaults as `parse` reads them.
+
+    A parameter that no text stands for, such as a kernel given as an object, is left out.
+
+    Examples
+    --------
+    >>> from kgnn.methods.wl import WL
+    >>> as_settings(WL(iterations=(1, 2), random_state=3))
+    ['iterations=(1, 2)', 'random_state=3']
+    """
+    cls = type(model)
+    usual, own = cls().get_params(deep=False), model.get_params(deep=False)
+    changed = {key: value for key, value in own.items() if value != usual[key]}
+    return [
+        f"{key}={value}"
+        for key, value in changed.items()
+        if parse(cls, [f"{key}={value}"])[key] == value
+    ]
+
+
 def preset(cls: type, name: str) -> dict[str, Any]:
     """Return the parameters that a preset of a method changes; ``paper`` is that of its paper.
 

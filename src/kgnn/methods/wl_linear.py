@@ -41,6 +41,11 @@ class WLLinear(GraphClassifier):
     coefficients_, biases_ : array
         ``(n_classes, n_coordinates)`` and ``(n_classes,)``.
 
+    References
+    ----------
+    The features are those of Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 12, 2011,
+    on graphs whose colors are those of `kgnn.kernels.weisfeiler_lehman`.
+
     Examples
     --------
     >>> from kgnn.graphs.datasets.toy import cycles_and_trees
