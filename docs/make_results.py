@@ -1,36 +1,43 @@
-"""Write all that the docs say of the records in ``results/``.
+"""Write all that the docs say of the records in ``results/`` and ``studies/few-labels/``.
 
-That is docs/results.md, docs/results.html, the README's table, sentences and figure, and what the
-paper map says that each difference from the paper is worth.
+That is docs/results.md, docs/results.html, the tables of docs/few-labels.md, the README's table,
+sentences and figures, and what the paper map says that each difference from the paper is worth.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from kgnn.benchmark.record import Record
 from kgnn.benchmark.store import Store
 from kgnn.files import write_text
+from kgnn.reports.axes import drawings_together
 from kgnn.reports.choices_table import choices_tables
-from kgnn.reports.figures import cost_figure
+from kgnn.reports.figures import cost_figure, label_ratio_figure
+from kgnn.reports.method_tables import accuracy_table
+from kgnn.reports.report_tables import usual_methods
 from kgnn.reports.results import Results
 from kgnn.reports.results_page import build_page
 from kgnn.reports.summary import readme_markdown, summary_markdown
 from kgnn.reports.svg import png
+from kgnn.reports.table import Table, table_markdown
 
 ROOT = Path(__file__).parents[1]
 _BEGIN, _END = "<!-- made by docs/make_results.py -->", "<!-- until here -->"
 
 
-def pages(records: list[Record]) -> dict[Path, str]:
+def pages() -> dict[Path, str]:
     """Return the text of each page, those that others have written with our part made anew."""
-    results = Results(records)
+    records = list(Store(ROOT / "results"))
+    results, few = Results(records), Results(list(Store(ROOT / "studies" / "few-labels")))
     readme, paper_map = ROOT / "README.md", ROOT / "docs" / "paper-map.md"
+    few_labels = ROOT / "docs" / "few-labels.md"
     return {
         ROOT / "docs" / "results.md": summary_markdown(results),
         ROOT / "docs" / "results.html": build_page(records),
+        few_labels: _with_part(_read(few_labels), few_labels_markdown(few)),
         readme: _with_part(_read(readme), readme_markdown(results)),
         paper_map: _with_worths(_read(paper_map), _worths(results)),
     }
@@ -45,7 +52,7 @@ def _with_part(page: str, part: str) -> str:
     before, begin, rest = page.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:
-        raise SystemExit(f"README.md must have a line {_BEGIN} and below it a line {_END}")
+        raise SystemExit(f"The page must have a line {_BEGIN} and below it a line {_END}")
     return f"{before}{begin}\n{part.strip()}\n{end}{after}"
 
 
@@ -70,17 +77,49 @@ def _with_worths(page: str, worths: Mapping[str, str]) -> str:
     return head + title + re.sub(row, filled, rest, flags=re.MULTILINE)
 
 
-def figure(results: Results) -> bytes:
-    """Return the figure of the README."""
-    return png(cost_figure(results).panels["cost"])
+def few_labels_markdown(results: Results) -> str:
+    """Return accuracy by share of labels, and how KGNN does without unlabeled graphs."""
+    shares = sorted({group.labels for group in results.groups if isinstance(group.labels, float)})
+    tables = [
+        accuracy_table(
+            results,
+            usual_methods(results),
+            results.datasets,
+            title=f"Accuracy, {100 * share:g} % labels and no VAL",
+            protocol="budget",
+            labels=share,
+        )
+        for share in shares
+    ]
+    tables += choices_tables(results)
+    parts = [f"### {table.title}\n\n{_bare(table)}" for table in tables]
+    notes = dict.fromkeys(" ".join(table.notes) for table in tables)
+    return "\n".join(parts) + "\n### How to read them\n\n" + "\n\n".join(notes)
+
+
+def _bare(table: Table) -> str:
+    return table_markdown(replace(table, notes=()))
+
+
+def figures() -> dict[Path, bytes]:
+    """Return the figures of the README and of the page on few labels."""
+    results = Results(list(Store(ROOT / "results")))
+    # MemNN-Sup is WL-Linear's twin in all but name; a sixth line would hide more than it shows.
+    few = [r for r in Store(ROOT / "studies" / "few-labels") if r.cell.method != "memnn-sup"]
+    by_labels = label_ratio_figure(Results(few), protocol="budget")
+    together = drawings_together(list(by_labels.panels.values()), label=by_labels.title)
+    return {
+        ROOT / "docs" / "accuracy-and-cost.png": png(cost_figure(results).panels["cost"]),
+        ROOT / "docs" / "accuracy-by-labels.png": png(together),
+    }
 
 
 def main() -> None:
     """Write everything."""
-    records = list(Store(ROOT / "results"))
-    for path, text in pages(records).items():
+    for path, text in pages().items():
         write_text(path, text)
-    (ROOT / "docs" / "accuracy-and-cost.png").write_bytes(figure(Results(records)))
+    for path, drawn in figures().items():
+        path.write_bytes(drawn)
 
 
 if __name__ == "__main__":

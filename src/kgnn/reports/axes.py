@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kgnn.reports.markup import Markup, element, joined
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_GAP = 16.0  # between drawings that are put together
 
 
 def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
@@ -168,6 +170,20 @@ def drawing(width: float, height: float, *content: Markup | None, label: str) ->
         role="img",
         aria_label=label,
     )
+
+
+def drawings_together(panels: Sequence[Markup], *, columns: int = 2, label: str) -> Markup:
+    """Return one drawing of several of equal size, row by row."""
+    found = re.search(r'width="([\d.]+)" height="([\d.]+)"', panels[0])
+    if found is None:
+        raise ValueError("What is put together must be made by `drawing`.")
+    across, down = float(found[1]) + _GAP, float(found[2]) + _GAP
+    placed = [
+        Markup(f'<svg x="{i % columns * across:g}" y="{i // columns * down:g}"{panel[4:]}')
+        for i, panel in enumerate(panels)
+    ]
+    n_rows = -(-len(panels) // columns)
+    return drawing(columns * across - _GAP, n_rows * down - _GAP, *placed, label=label)
 
 
 def text(x: float, y: float, words: str, kind: str, anchor: str | None = None) -> Markup:
