@@ -197,6 +197,11 @@ class GraphDataset:
             f"{labeled} labeled)"
         )
 
+    def _repr_html_(self) -> str:
+        from kgnn.graphs.notebook import dataset_html
+
+        return dataset_html(self)
+
     # -- selection --------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Graph]:
@@ -383,6 +388,11 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph('{self.name}': {self.n_nodes} nodes, {self.n_edges} edges)"
+
+    def _repr_html_(self) -> str:
+        from kgnn.graphs.notebook import graph_html
+
+        return graph_html(self)
 
 
 def _named(codes: ShortInts, names: tuple[str, ...]) -> list[str]:

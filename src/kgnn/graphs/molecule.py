@@ -7,12 +7,13 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
 
-from kgnn.estimator.explanation import Sketch
-from kgnn.reports.axes import drawing, text
-from kgnn.reports.drawing import node_notes
-from kgnn.reports.markup import Markup, element
+from kgnn.colors import css_color
+from kgnn.graphs.drawing import Mark, Sketch, framed, node_notes, text
 
+Floats = NDArray[np.float64]
 # What a reader of such a drawing should know.
 MOLECULE_NOTE = (
     "Molecules are drawn as their graphs have them: without implicit hydrogens, charges and "
@@ -30,8 +31,9 @@ _BONDS = {
 _MOST_BONDS = 2  # for each atom; of a denser graph, RDKit would search rings for minutes
 _CHARGES = (0, 1, -1)  # graphs have no charges: a valence is possible if one of these allows it
 _BOND_LENGTH = 33.0  # at most
-_LETTERS = 14.0  # as in figures.css
+_LETTERS = 14.0
 _SCALE = _BOND_LENGTH / 1.5  # bonds of RDKit are 1.5 long
+_SMALL = 300.0  # the width of a drawing in which bonds are as long as they may be
 _HALO = 0.34  # of a bond
 _PADDING = 0.06  # of the drawing, on each side
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -39,7 +41,7 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 def draw_molecule(
     graph: Sketch,
-    styles: Sequence[str] | None = None,
+    marks: Sequence[Mark] | None = None,
     *,
     numbered: Collection[int] = (),
     width: float = 220.0,
@@ -47,8 +49,8 @@ def draw_molecule(
 ) -> Markup | None:
     """Draw a graph as a molecule; return None if it cannot be one, or without RDKit.
 
-    Nodes are labeled by element and edges by type, as from SMILES. Styles are classes of discs
-    behind the atoms; one that is pointed at tells which node it is. The nodes in ``numbered`` have
+    Nodes are labeled by element and edges by type, as from SMILES. Marks are discs behind the
+    atoms; an atom that is pointed at tells which node it is. The nodes in ``numbered`` have
     their numbers beside them. Large molecules have the same shape and a finer scale.
 
     Examples
@@ -57,19 +59,17 @@ def draw_molecule(
     >>> draw_molecule(graph) is None  # nothing says what bonds the edges are
     True
     """
-    if not _may_be_molecule(graph):
+    if not is_molecule(graph):
         return None
     try:
         molecule = _molecule(graph)
-        return (
-            None if molecule is None else _drawn(molecule, graph, styles, numbered, width, height)
-        )
+        return None if molecule is None else _drawn(molecule, graph, marks, numbered, width, height)
     except ImportError:  # no RDKit, or one without the system's libraries that it draws with
         return None
 
 
-def _may_be_molecule(graph: Sketch) -> bool:
-    """Tell whether a graph is worth a closer look; for most, RDKit need not be loaded."""
+def is_molecule(graph: Sketch) -> bool:
+    """Tell whether all edges are bonds; whether all nodes are atoms, RDKit knows."""
     return (
         bool(graph.node_labels)
         and len(graph.edge_labels) == len(graph.edges) <= _MOST_BONDS * len(graph.nodes)
@@ -135,51 +135,60 @@ def _lay_out(molecule: Any) -> None:
 def _drawn(
     molecule: Any,
     graph: Sketch,
-    styles: Sequence[str] | None,
+    marks: Sequence[Mark] | None,
     numbered: Collection[int],
     width: float,
     height: float,
 ) -> Markup:
     zoom = _zoom(molecule, width, height)
+    if width > _SMALL:  # a chain would leave most of a large drawing empty
+        height = min(height, (_extent(molecule)[1] + 5 * _LETTERS) / zoom)
     pen = _pen(round(zoom * width), round(zoom * height))
     pen.DrawMolecule(molecule)
     pen.FinishDrawing()
     places = [pen.GetDrawCoords(node) for node in range(len(graph.nodes))]
     radius = _HALO * _BOND_LENGTH
+    marked: Sequence[Mark | None] = marks or [None] * len(places)
     halos = [
-        element(
-            "circle",
-            element("title", note),
-            class_=f"halo {style}",
-            cx=place.x,
-            cy=place.y,
-            r=radius,
-        )
-        for place, style, note in (
-            zip(places, styles, node_notes(graph), strict=True) if styles else ()
-        )
+        Markup(
+            '<circle class="halo" cx="{:.1f}" cy="{:.1f}" r="{:.1f}" fill="{}" '
+            'pointer-events="all"><title>{}</title></circle>'
+        ).format(place.x, place.y, radius, mark.fill if mark and mark.strength else "none", note)
+        for place, mark, note in zip(places, marked, node_notes(graph), strict=True)
     ]
     bonds, written = _strokes(pen.GetDrawingText())
     atoms = [
-        text(places[node].x, places[node].y + 0.36 * _LETTERS, name, "atom", "middle")
-        for node, name in enumerate(graph.node_labels)
+        text(at.x, at.y + 0.36 * _LETTERS, name, size=_LETTERS, anchor="middle", halo=True)
+        for node, (at, name) in enumerate(zip(places, graph.node_labels, strict=True))
         if node in written
     ]
     numbers = [
-        text(place.x + 0.6 * radius, place.y - 0.6 * radius, str(node), "number")
+        text(
+            place.x + 0.6 * radius,
+            place.y - 0.6 * radius,
+            str(node),
+            color="soft",
+            size=9,
+            halo=True,
+        )
         for place, node in zip(places, graph.nodes, strict=True)
         if node in numbered
     ]
-    label = f"graph {graph.name}"
     shapes = (*halos, *bonds, *atoms, *numbers)
-    return drawing(pen.Width(), pen.Height(), element("title", label), *shapes, label=label)
+    return framed(pen.Width(), pen.Height(), shapes, f"graph {graph.name}")
+
+
+def _extent(molecule: Any) -> Floats:
+    """Return how wide and high a molecule is, with bonds as long as they may be."""
+    extent: Floats = np.ptp(molecule.GetConformer().GetPositions()[:, :2], axis=0) * _SCALE
+    return extent
 
 
 def _zoom(molecule: Any, width: float, height: float) -> float:
     """Return by how much the scale of a drawing is finer, so that the molecule fits into it."""
-    extent = np.ptp(molecule.GetConformer().GetPositions()[:, :2], axis=0) * _SCALE
+    extent = _extent(molecule)
     room = (1 - 2 * _PADDING) * np.array([width, height]) - _LETTERS
-    return max(1.0, float((extent / room).max()))
+    return max(min(1.0, _SMALL / width), float((extent / room).max()))
 
 
 def _pen(width: int, height: int) -> Any:
@@ -201,7 +210,7 @@ def _strokes(svg: str) -> tuple[list[Markup], set[int]]:
 
     Its colors and fonts are left behind: a page has its own, and allows no style in elements.
     """
-    ways: dict[str, list[str]] = {"bond": [], "bond dashed": []}
+    ways: dict[str, list[str]] = {"": [], "3.5 3": []}  # by their dashes
     written = set()
     for shape in ET.fromstring(svg).iter():
         first, _, rest = shape.get("class", "").partition(" ")
@@ -209,6 +218,11 @@ def _strokes(svg: str) -> tuple[list[Markup], set[int]]:
             written.add(int(first.removeprefix("atom-")))
         elif shape.tag == f"{_SVG}path":
             is_dashed = "stroke-dasharray" in shape.get("style", "")
-            ways["bond dashed" if is_dashed else "bond"].append(shape.get("d", ""))
-    lines = [element("path", class_=kind, d=" ".join(d)) for kind, d in ways.items() if d]
+            ways["3.5 3" if is_dashed else ""].append(shape.get("d", ""))
+    bond = Markup(
+        '<path class="bond" d="{}" fill="none" stroke="{}" stroke-width="1.3" '
+        'stroke-linecap="round" stroke-dasharray="{}" pointer-events="none"/>'
+    )
+    ink = css_color("ink")
+    lines = [bond.format(" ".join(d), ink, dashes or "none") for dashes, d in ways.items() if d]
     return lines, written
