@@ -188,7 +188,7 @@ class SavedEncoder:
             raise ParameterError(
                 f"The pre-trained encoder reads {_nodes_in_words(mine)}, the model "
                 f"{_nodes_in_words(yours)}: pre-train on graphs of the same kind, with the same "
-                "'features' and 'use_attributes'."
+                "'features' and 'use_node_attributes'."
             )
         own = {k: v for k, v in module.state_dict().items() if k.startswith("layers.")}
         try:
@@ -224,8 +224,8 @@ class SavedEncoder:
     def require_sound(self) -> None:
         """Refuse what has other types than it should; a file may claim anything."""
         plan, nodes = self.plan, self.plan.node_features
-        numbers = (plan.width, plan.layers, nodes.n_attributes)
-        texts = (self.method, self.dataset, *nodes.label_names)
+        numbers = (plan.width, plan.layers)
+        texts = (self.method, self.dataset, *nodes.label_names, *nodes.edge_names)
         is_sound = (
             isinstance(plan, EncoderPlan)
             and isinstance(nodes, NodeFeatures)
@@ -233,6 +233,9 @@ class SavedEncoder:
             and all(type(each) is int and each >= 0 for each in numbers)
             and isinstance(nodes.degrees, bool)
             and isinstance(nodes.label_names, tuple)
+            and isinstance(nodes.edge_names, tuple)
+            and all(isinstance(each, float) for each in (*nodes.middles, *nodes.distances))
+            and len(nodes.middles) == len(nodes.distances)
             and all(isinstance(each, str) for each in texts)
             and all(isinstance(each, Tensor) for each in self.weights.values())
             and all(isinstance(each, float) for each in self.loss)
