@@ -16,6 +16,7 @@ from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.pretraining import Pretrained, require_several
 from kgnn.engine.task import Task
 from kgnn.errors import ParameterError
+from kgnn.estimator.carried import unused_by, used_by, warn_of_unused
 from kgnn.estimator.classifier import UNLABELED, Graphs
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, check, parameters
 from kgnn.estimator.saved_values import Reader, Writer, require_same_shapes
@@ -77,6 +78,8 @@ class Pretraining(GNNSettings, TrainingSettings):
             )
         graphs = as_dataset(X)
         require_several(graphs)
+        warn_of_unused(self, unused_by(self, graphs), graphs)
+        graphs = used_by(self, graphs)
         targets = np.full(len(graphs), UNLABELED)
         task = Task(graphs.with_targets(targets), targets, 1, None, self.random_state)
         network = GNNSettings._gnn(self, task)
