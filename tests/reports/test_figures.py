@@ -134,6 +134,11 @@ def test_cost_is_compared_on_common_splits_with_what_others_had_counted():
     assert sorted(told) == ["KGNN: 75.0 % in 10 s", "WL: 75.0 % in 10 s"]  # 80 on DD, 70
     assert "have: 5 on PROTEINS; 3 on DD." in chart.caption
     assert "Not run on all of these: GNN-Self." in chart.caption
+    older = [replace(each, cell=replace(each.cell, revision=0)) for each in there]
+    assert (
+        "Of earlier revisions: WL revision 0 and KGNN revision 0."
+        in cost_chart(Results(older)).caption
+    )
 
 
 def test_promises_are_drawn_for_each_method_that_made_them():

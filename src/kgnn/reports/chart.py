@@ -12,15 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kgnn.colors import LIGHT
 from kgnn.errors import MissingExtraError
 from kgnn.files import replacing
 from kgnn.progress import track
 
-if TYPE_CHECKING:
-    pass
 try:
     import matplotlib as mpl
     from matplotlib.axes import Axes
@@ -29,23 +27,14 @@ try:
 except ImportError as error:
     raise MissingExtraError.of("A figure", "matplotlib", "plot") from error
 
-
 _LABEL_GAP = 11.5  # points between the names of two lines
-
 _WHISKERED = 5  # lines; whiskers of more would cover each other
-
 _DPI = 220
-
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # in XML
-
 _LONGEST_NAME = 34  # letters; longer ones are cut
-
 _TIP = "tip:"  # begins the id of what has something to tell
-
 _MARKERS = ("o", "s", "^", "D", "v", "P", "p")
-
 _STYLE = {
     "font.size": 8.5,
     "axes.titlesize": 9.5,

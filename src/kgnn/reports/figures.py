@@ -9,15 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from kgnn.colors import LIGHT, N_SERIES
 from kgnn.evaluation.metrics import METRICS, mean_and_std
-from kgnn.reports.colors import families_of, method_color, network_color
-from kgnn.reports.comparison import rank_methods
-from kgnn.reports.paper import dataset_title, method_title, network_title
-from kgnn.reports.results import USUAL, Group, Results, Terms, on_common_splits
-from kgnn.reports.table import listed, mean_with_std
-from kgnn.reports.tables import ablations, main_methods
-
-if TYPE_CHECKING:
-    pass
 from kgnn.reports.chart import (
     Chart,
     Line,
@@ -30,6 +21,12 @@ from kgnn.reports.chart import (
     title_y_axis,
     told_points,
 )
+from kgnn.reports.colors import families_of, method_color, network_color
+from kgnn.reports.comparison import rank_methods
+from kgnn.reports.paper import dataset_title, method_title, network_title
+from kgnn.reports.results import USUAL, Group, Results, Terms, on_common_splits
+from kgnn.reports.table import listed, mean_with_std
+from kgnn.reports.tables import ablations, main_methods
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,7 +145,8 @@ def cost_chart(results: Results, terms: Terms = USUAL) -> Chart:
     if len(methods) < 2:
         return Chart("cost", title, "", {})
     groups = {d: on_common_splits([timed[d][method] for method in methods]) for d in datasets}
-    points = [_cost_point(own) for own in zip(*groups.values(), strict=True)]
+    by_method = list(zip(*groups.values(), strict=True))
+    points = [_cost_point(own) for own in by_method]
     named = list(zip(methods, points, strict=True))
 
     def draw(axes: Axes) -> None:
@@ -163,11 +161,14 @@ def cost_chart(results: Results, terms: Terms = USUAL) -> Chart:
         _name_points(axes, [(method_title(method), point) for method, point in named], results)
 
     left_out = [method_title(m) for m in results.methods if m not in methods]
+    # Beside the points these names would cover each other.
+    earlier = [own[0].title for own in by_method if own[0].title != method_title(own[0].method)]
     caption = (
         f"Averages over {_named(datasets)}, on one thread. Up and to the left is better. Time "
         "saved because another run had already counted subtrees is added to a run's seconds. "
         f"{_splits_in_words(groups)}"
         + (f" Not run on all of these: {listed(left_out)}." if left_out else "")
+        + (f" Of earlier revisions: {listed(earlier)}." if earlier else "")
     )
     panel = Panel("", draw, f"{title}: {'; '.join(point.note for point in points)}")
     return Chart("cost", title, caption, {"cost": panel}, families_of(methods), (4.9, 4.9))

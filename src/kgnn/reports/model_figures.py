@@ -9,13 +9,6 @@ from typing import TYPE_CHECKING
 
 from kgnn.colors import LIGHT
 from kgnn.evaluation.metrics import Bin
-from kgnn.reports.colors import network_color
-from kgnn.reports.paper import network_title
-
-if TYPE_CHECKING:
-    from kgnn.estimator.explanation import Explanation
-    from kgnn.evaluation.labeling import Labeling
-    from kgnn.evaluation.model_facts import RoundFacts
 from kgnn.reports.chart import (
     Chart,
     Line,
@@ -27,10 +20,16 @@ from kgnn.reports.chart import (
     title_y_axis,
     told_points,
 )
+from kgnn.reports.colors import network_color
 from kgnn.reports.figures import rounds_panel
+from kgnn.reports.paper import network_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from kgnn.estimator.explanation import Explanation
+    from kgnn.evaluation.labeling import Labeling
+    from kgnn.evaluation.model_facts import RoundFacts
 
 
 def model_rounds_chart(rounds: Sequence[RoundFacts]) -> Chart:
