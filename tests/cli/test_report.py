@@ -154,6 +154,7 @@ def test_what_cannot_be_done_is_said_in_one_line(store, tmp_path):
         ([tmp_path], "There are no records in"),
         ([tmp_path / "nowhere"], "There is no folder"),
         ([store, "--format", "gif"], "got 'gif'"),
+        ([store, "--format", "csv", "--reference", "wl"], "--format csv has all"),
         ([store, "--reference", "vat"], "There is no method with records 'vat'"),
         ([store, "--format", "csv", "--title", "t"], "--title is for --format html"),
         ([store, "--metric", "auc"], "There is no metric 'auc'"),

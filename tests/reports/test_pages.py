@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from kgnn.benchmark.record import Cell, Record
+from kgnn.colors import DARK, LIGHT
 from kgnn.errors import MissingExtraError
 from kgnn.estimator.evidence import Evidence, Substructure
 from kgnn.estimator.explanation import Explanation, Neighbor
@@ -356,6 +357,20 @@ def test_without_a_memory_there_are_similar_graphs_and_no_hops():
 
 
 # As a browser shows them.
+
+
+def luminance(color):
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+def test_words_can_be_read_on_every_ground(colors):
+    for ground in ("paper", "raised"):
+        for ink in ("ink", "soft", "accent", "bad"):
+            low, high = sorted(luminance(colors[name]) for name in (ground, ink))
+            assert (high + 0.05) / (low + 0.05) > 4.5, (ground, ink)
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs chromium")

@@ -64,9 +64,8 @@ def test_a_dataset_that_not_all_methods_have_is_not_counted():
 
 def test_without_the_reference_the_summary_says_so():
     results = Results(records(["wl", "sp"], ["DD"], [0]))
-    assert summary_sentences(results) == [
-        "There are no runs of KGNN to compare other methods with."
-    ]
+    [told] = summary_sentences(results)
+    assert told.startswith("There are no runs of KGNN to compare other methods with")
     assert summary_table(results).is_empty
 
 

@@ -48,6 +48,8 @@ def report(
         raise ParameterError(f"--format must be one of {', '.join(_PLACES)}, got '{form}'.")
     if headline != "accuracy" and form == "csv":
         raise ParameterError("--metric is for pages, tables and figures; --format csv has all.")
+    if reference != "kgnn" and form == "csv":
+        raise ParameterError("--reference is for pages, tables and figures; --format csv has all.")
     if title is not None and form != "html":
         raise ParameterError(f"--title is for --format html, got the format '{form}'.")
     place = output or Path(_PLACES[form])

@@ -69,7 +69,10 @@ def summary_sentences(results: Results) -> list[str]:
     name, terms = results.title(reference), results.terms
     own = {d: group for d in datasets if (group := results.find(reference, d, terms))}
     if not own:
-        return [f"There are no runs of {name} to compare other methods with."]
+        return [
+            f"There are no runs of {name} to compare other methods with; "
+            "kgnn report --reference NAME compares with another method."
+        ]
     told = []
     known, current = results.revisions[reference], code_revision(reference)
     if current not in (None, known):
