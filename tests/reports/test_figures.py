@@ -1,6 +1,8 @@
 """Figures show what the records say."""
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -200,3 +202,17 @@ def test_the_public_functions_return_figures_to_change_and_save(tmp_path):
     assert explanation.speaking()[0].text in rows
     with pytest.raises(ParameterError, match="needs a model with a memory"):
         kgnn.plot.attention(explanation)
+
+
+def test_without_matplotlib_a_figure_says_how_to_install_it():
+    check = """
+import sys
+sys.modules["matplotlib"] = None
+from kgnn import *
+try:
+    plot.average_ranks(Results([]))
+except KgnnError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("Install it with: pip install 'kgnn[plot]'")
