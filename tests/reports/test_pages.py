@@ -134,7 +134,10 @@ def test_a_page_of_a_budget_alone_has_its_runs_and_figures():
         records(["kgnn", "wl"], ["DD"], range(3), protocol="budget", labels="5/class")
     )
     page = Page(results_page(Results(made, "roc_auc")))
-    assert {"ROC AUC", "Expected and actual accuracy", "ROC AUC against cost"} <= {*page.text["h2"]}
+    terms = ", 5 labels per class and no VAL"
+    wanted = {f"ROC AUC{terms}", f"Expected and actual accuracy{terms}", "ROC AUC against cost"}
+    assert wanted <= {*page.text["h2"]}
+    assert "runs with 5 labels per class by the protocol budget" in page.words
     assert {(g["labels_in_words"], g["metric"]) for g in page.data["groups"]} == {
         ("5 labels per class", "ROC AUC")
     }

@@ -205,7 +205,7 @@ def without_twins_table(
         columns.append((heading, with_best(column, fewest=usual)))
     return _by_method(
         results,
-        "Accuracy on test graphs without a twin",
+        f"Accuracy on test graphs without a twin{terms_in_words(terms)}",
         methods,
         columns,
         "Accuracy in percent on the test graphs that differ from all graphs of training and "
@@ -324,7 +324,7 @@ def measure_table(
     is_budget = terms.protocol == "budget"
     conformal = "cross-conformal on the labeled graphs" if is_budget else "split-conformal on VAL"
     note = measure.note.format(conformal=conformal, metric=METRICS[results.metric].title)
-    title = measure.title + ("" if terms == results.terms else terms_in_words(terms))
+    title = measure.title + terms_in_words(terms)
     return _by_method(results, title, methods, columns, note)
 
 
@@ -365,7 +365,7 @@ def comparison_table(
     name = method_title(results.reference)
     return _by_method(
         results,
-        f"{results.title(results.reference)} against {others}",
+        f"{results.title(results.reference)} against {others}{terms_in_words(terms)}",
         rows,
         columns,
         f"{results.headline} of {name} minus that of the method on the same splits, in percentage "

@@ -11,6 +11,7 @@ from typing import Any
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import METRICS
 from kgnn.evaluation.paired_tests import ALPHA
+from kgnn.evaluation.splits import labels_in_words
 from kgnn.reports.comparison import compare, rank_methods
 from kgnn.reports.paper import (
     PAPER_DATASETS,
@@ -74,6 +75,11 @@ def summary_sentences(results: Results) -> list[str]:
             "kgnn report --reference NAME compares with another method."
         ]
     told = []
+    if terms != USUAL:
+        told.append(
+            f"All that follows is of runs with {labels_in_words(terms.labels)} by the protocol "
+            f"{terms.protocol}."
+        )
     known, current = results.revisions[reference], code_revision(reference)
     if current not in (None, known):
         told.append(

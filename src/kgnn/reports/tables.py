@@ -105,6 +105,7 @@ def table_2(results: Results) -> Table:
         methods = []
     is_papers = has_most_of(results, TABLE_2)
     title = f"Table 2: {_lower(results.headline)} of all methods" if is_papers else results.headline
+    title += terms_in_words(results.terms)
     return accuracy_table(
         results, methods, table_datasets(results), title=title, terms=results.terms
     )
@@ -113,6 +114,7 @@ def table_2(results: Results) -> Table:
 def table_3(results: Results) -> Table:
     """Build the table of the ablations."""
     title = "Table 3: ablations" if has_most_of(results, TABLE_3) else "Ablations"
+    title += terms_in_words(results.terms)
     return accuracy_table(
         results,
         ablations(results),
