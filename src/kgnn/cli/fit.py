@@ -32,6 +32,7 @@ from kgnn.cli.own_graphs import (
     reading_options,
     require_labels_file,
     require_writable,
+    save_anyway,
     tell_skipped,
     where_classes_are,
     why_no_label,
@@ -114,7 +115,7 @@ def fit(
                 raise typer.Exit(_INTERRUPTED) from None
             seconds = time.perf_counter() - start
             model.fitted_on_["read"] = reading.record()  # for suggest, which reads all again
-            file = model.save(output)
+            file, is_in_place = save_anyway(model.save, output)
             if report is not None:
                 bars.update(waiting, description="writing the report")
                 _write_report(report, model, graphs, use, headline, seconds)
@@ -133,6 +134,8 @@ def fit(
     print_json(record) if as_json else _tell_result(record, model, quality, report)
     if model.interrupted_:
         raise typer.Exit(_INTERRUPTED)
+    if not is_in_place:
+        raise typer.Exit(1)
 
 
 def _read(reading: Reading, share: float, model: GraphClassifier) -> tuple[GraphDataset, LabelUse]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import warnings
@@ -39,6 +40,14 @@ _COMMANDS = (
 
 class _Commands(TyperGroup):
     """All commands; one that is interrupted says that it stopped."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an empty text, which would be read as the current folder or as nothing at all."""
+        for before, word in zip(["kgnn", *args], args, strict=False):
+            if not word or re.fullmatch("--[a-z-]+=", word):
+                given = f"'{word}'" if word else f"an empty text after '{before}'"
+                raise ParameterError(f"Each word says something, got {given}. Is a variable unset?")
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -329,6 +331,29 @@ def require_writable_folder(folder: Path) -> None:
         _probe(folder)
     except OSError as error:
         raise _no_place(folder, error) from error
+
+
+class Saved(NamedTuple):
+    """Where something was saved, and whether that is where it was to be."""
+
+    file: Path
+    is_in_place: bool
+
+
+def save_anyway(save: Callable[[Path], Path], place: Path) -> Saved:
+    """Save what took long to make; where its place fails, in another one, and say so."""
+    try:
+        return Saved(save(place), True)
+    except KgnnError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        name = f"kgnn-{place.stem or 'model'}-{secrets.token_hex(4)}.safetensors"
+        for folder in (Path.cwd(), Path.home(), Path(tempfile.gettempdir())):
+            with suppress(KgnnError):
+                file = save(folder / name)
+                say(f"{error}. It was saved to {file} instead.")
+                return Saved(file, False)
+        raise
 
 
 def _probe(folder: Path) -> None:

@@ -38,6 +38,16 @@ class HeldOut:
     targets: Ints  # (n,), their true classes
     rows: Ints  # (n,), positions in the validation graphs, or in what was fitted on
 
+    def is_sound(self, n_classes: int) -> bool:
+        """Tell whether what a file says are probabilities of graphs with a class each."""
+        n = len(self.targets)
+        return (
+            self.proba.shape == (n, n_classes)
+            and self.targets.shape == self.rows.shape == (n,)
+            and bool((self.proba >= 0).all() and np.allclose(self.proba.sum(axis=1), 1))
+            and bool(((self.targets >= 0) & (self.targets < n_classes) & (self.rows >= 0)).all())
+        )
+
 
 def calibrate_model(
     model: GraphClassifier, task: Task, answers: OutOfFold | None, judging: Ints | None = None
