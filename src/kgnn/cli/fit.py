@@ -34,11 +34,12 @@ from kgnn.cli.own_graphs import (
     require_writable,
     save_anyway,
     tell_skipped,
+    unused_columns,
     where_classes_are,
     why_no_label,
 )
 from kgnn.cli.show import print_json, progress_bars, say
-from kgnn.errors import GraphDataError, KgnnError, KgnnWarning
+from kgnn.errors import GraphDataError, KgnnError, KgnnWarning, excerpt
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -160,6 +161,8 @@ def _tell_data(reading: Reading, found: LabeledGraphs, use: LabelUse) -> None:
     source = f"{find_format(reading.data).name}{where_classes_are(reading)}"
     tell_skipped(found.skipped)
     say(f"{reading.data} ({source})", *describe(found.graphs), use.reason)
+    if unused := unused_columns(reading):
+        say(f"columns that are not used: {excerpt(', '.join(unused), 300)}")
     if left_out := found.unknown_ids:
         say(f"{len(left_out)} ids are of no graph and were left out: {_first(left_out)}")
     table = reading.table

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.text import Text
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from kgnn import __version__
 from kgnn.cli.show import err
@@ -57,6 +57,18 @@ class _Commands(TyperGroup):
             raise typer.Exit(130) from None
 
 
+class _Command(TyperCommand):
+    """A command that refuses an option given twice, of which the last would win."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for each in order:
+            is_single = isinstance(each, TyperOption) and not (each.multiple or each.is_flag)
+            if is_single and order.count(each) > 1:
+                raise ParameterError(f"{each.opts[0]} is given twice, and can have one value.")
+        return super().parse_args(ctx, args)
+
+
 def _show_version(asked: bool) -> None:
     if asked:
         typer.echo(__version__)
@@ -92,7 +104,7 @@ def make_app(commands: Iterable[str] = _COMMANDS) -> typer.Typer:
         if isinstance(command, typer.Typer):
             made.add_typer(command, name=name)
         else:
-            made.command(name)(command)
+            made.command(name, cls=_Command)(command)
     return made
 
 

@@ -103,6 +103,8 @@ def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
             raise ParameterError(f"--read is written key=value, got '{setting}'.")
         if key not in known:
             raise UnknownNameError.of("option of reading", key, known)
+        if key in options:
+            raise ParameterError(f"--read {key} is given twice: {options[key]} and {value}.")
         if key not in found.options:
             others = " or ".join(each.name for each in FORMATS if key in each.options)
             raise ParameterError(f"--read {key} is for {others}; {source} is {found.name}.")
@@ -294,6 +296,12 @@ def why_no_label(reading: Reading, n_graphs: int) -> str:
     )
 
 
+def unused_columns(reading: Reading) -> list[str]:
+    """Return the columns of a table of graphs that nothing is read from."""
+    used, unused = _class_columns(reading)
+    return [*unused, *([used] if used and reading.table.paths else [])]
+
+
 def _class_columns(reading: Reading) -> tuple[str | None, list[str]]:
     """Return the column of a table with the classes, and those without a use."""
     from kgnn.graphs.loading import find_format
@@ -375,7 +383,7 @@ def find_graph(graphs: GraphDataset, name: str) -> Graph:
     names = [] if graphs.graph_names is None else graphs.graph_names.tolist()
     if name in names:
         return graphs[names.index(name)]
-    if name.isdecimal() and int(name) < len(graphs):
+    if name.isascii() and name.isdecimal() and int(name) < len(graphs):
         return graphs[int(name)]
     numbers = f"numbers go from 0 to {len(graphs) - 1}"
     if names:

@@ -34,6 +34,7 @@ from kgnn.estimator.parameters import check
 from kgnn.estimator.registry import entries, make, name_of
 from kgnn.estimator.saved_values import Reader, UnknownClassError, Writer
 from kgnn.files import replacing
+from kgnn.graphs.readers.text import without_repeats
 from kgnn.graphs.soundness import require_sound
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return header and arrays; ValueError unless every bit is as `pack` made it."""
     size = int.from_bytes(content[:8], "little")
     told = json.loads(content[8 : 8 + size])["__metadata__"]
-    header = json.loads(told["kgnn"])
+    header = json.loads(told["kgnn"], object_pairs_hook=without_repeats)
     if type(header["format"]) is not int or header["format"] < 1:
         raise ValueError(f"its format is {header['format']!r}")
     if header["format"] != FORMAT:
