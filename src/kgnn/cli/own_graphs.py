@@ -145,6 +145,7 @@ def load_with_labels(
     Graphs that cannot be read are left out if ``skips_bad``, else they are an error that lists
     them; None is for commands without the option ``--skip-bad``.
     """
+    from kgnn.estimator.labels import require_classes_of
     from kgnn.graphs.collector import named
     from kgnn.graphs.readers.labels_csv import label_graphs, merge_labels, read_labels
 
@@ -154,6 +155,7 @@ def load_with_labels(
     graphs, skipped = _load(source, options, skips_bad)
     graphs = named(graphs)
     if not table.paths:
+        require_classes_of(graphs)
         return LabeledGraphs(graphs, [], int((graphs.targets >= 0).sum()), skipped)
     # Labels may be of graphs that were left out.
     ignore_unknown = table.ignores_unknown or skipped.n > 0
@@ -161,6 +163,7 @@ def load_with_labels(
     only_in_data = int(((graphs.targets >= 0) & (labeled.targets < 0)).sum())
     if table.keeps_targets:
         labeled, _ = label_graphs(graphs, given, ignore_unknown=True, keep_targets=True)
+    require_classes_of(labeled)
     return LabeledGraphs(labeled, unknown_ids, only_in_data, skipped)
 
 

@@ -136,6 +136,12 @@ def require_classes(labels: Sequence[Any], n_labeled: int) -> None:
     )
 
 
+def require_classes_of(graphs: GraphDataset) -> None:
+    """Refuse graphs whose targets are measured numbers rather than classes."""
+    known = graphs.targets[graphs.targets >= 0]
+    require_classes([graphs.class_names[code] for code in np.unique(known)], len(known))
+
+
 def _numbers(labels: Sequence[Any]) -> list[float] | None:
     """Return labels as sorted numbers, or None if one of them is none."""
     if any(isinstance(label, str) and not _NUMBER.fullmatch(label) for label in labels):
