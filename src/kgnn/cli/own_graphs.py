@@ -57,6 +57,13 @@ DataArgument = Annotated[
     str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out graphs that cannot be read.")]
+ForSpreadsheets = Annotated[
+    bool,
+    typer.Option(
+        "--for-spreadsheets",
+        help="In CSV, put an apostrophe before text that a spreadsheet would run as a formula.",
+    ),
+]
 ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads to compute with.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 MetricOption = Annotated[

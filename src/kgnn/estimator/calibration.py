@@ -56,9 +56,9 @@ def calibrate_model(
     """Set ``held_out_`` and ``sharpness_`` of a fitted model from VAL, or from out-of-fold answers.
 
     ``judging`` are the positions of the task's validation graphs in what was given. Without either,
-    nothing tells how sure a model may be; but where labels of graphs that look alike contradict each
-    other, it is not surer of the graphs it was trained on than they allow. After Ctrl-C the model
-    predicts, but without calibration.
+    nothing tells how sure a model may be; but where labels of graphs that look alike contradict
+    each other, it is not surer of the graphs it was trained on than they allow. After Ctrl-C the
+    model predicts, but without calibration.
     """
     try:
         held_out = _hold_out(model, task, answers, judging)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from kgnn.errors import (
 from kgnn.files import replacing
 from kgnn.graphs.readers.archive import MAX_BYTES, MAX_LINE_BYTES
 
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 _SEPARATORS = ",;\t"
 
 
@@ -87,6 +90,11 @@ def writing_lines(path: Path) -> Iterator[TextIO]:
             io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as stream,
         ):
             yield stream
+
+
+def is_formula(cell: str) -> bool:
+    """Tell whether a spreadsheet may run a cell of text as a formula."""
+    return _FORMULA.match(cell) is not None and _NUMBER.fullmatch(cell) is None
 
 
 class Row(NamedTuple):
