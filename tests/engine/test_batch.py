@@ -1,7 +1,9 @@
 import numpy as np
+import pytest
 
 from kgnn.engine.batch import GraphBatches
 from kgnn.engine.node_features import NodeFeatures
+from kgnn.errors import GraphDataError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.packing import pack
 
@@ -19,10 +21,18 @@ def test_without_labels_every_node_is_a_one():
     assert NodeFeatures.of(graphs)(graphs).tolist() == [[1.0]] * graphs.n_nodes
 
 
-def test_attributes_are_read_only_on_request():
-    graphs = pack("real", [2], [0], [1], node_labels=[0, 0], node_attributes=[[0.5], [1.5]])
-    assert NodeFeatures.of(graphs).width == 1
-    assert NodeFeatures.of(graphs, use_attributes=True)(graphs).tolist() == [[1, 0.5], [1, 1.5]]
+def test_attributes_are_scaled_and_stand_after_the_label():
+    values = [[0.0, 7.0], [1.0, 7.0], [2.0, 7.0], [3.0, 7.0], [1e9, 7.0]]
+    graphs = pack("real", [5], [0], [1], node_labels=[0] * 5, node_attributes=values)
+    features = NodeFeatures.of(graphs)
+    label, scaled, constant = features(graphs).T.tolist()
+    assert label == [1.0] * 5
+    assert scaled[2] == 0.0  # the median
+    assert scaled == sorted(scaled)
+    assert abs(scaled[1]) < 1 < scaled[4] < 30  # an extreme value neither squeezes nor dominates
+    assert constant == [0.0] * 5
+    with pytest.raises(GraphDataError, match="no attributes"):
+        features(pack("bare", [2], [0], [1], node_labels=[0, 0]))
 
 
 def test_a_batch_holds_the_rows_that_were_asked_for_in_that_order():

@@ -16,7 +16,7 @@ def batches(kind):
     features = NodeFeatures.of(graphs)
     if kind == "nodes":
         return GraphBatches(graphs, features)
-    return ColorBatches(graphs, features.kinds(graphs), features.vectors, 3)
+    return ColorBatches(graphs, features, 3)
 
 
 def batch(kind, rows=12):

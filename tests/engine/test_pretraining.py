@@ -23,12 +23,12 @@ def optimizer_config(epochs=3, batch_size=16):
     return OptimizerConfig(epochs, batch_size, 0.01, weight_decay=0.0, averaging=0.0)
 
 
-def network_of(graphs, n_classes=2, use_attributes=False):
+def network_of(graphs, n_classes=2):
     return GraphNetwork(
         graphs,
         lambda n: GIN(n, n_classes, width=8),
         optimizer_config(),
-        node_features=NodeFeatures.of(graphs, use_attributes),
+        node_features=NodeFeatures.of(graphs),
         layers=3,
     )
 
@@ -202,13 +202,9 @@ def test_graphs_of_any_kind_are_taken(contrast):
         node_attributes=rng.normal(size=(60, 2)),
     )
     without_edges = pack("nodes", [0, 1, 2, 3], [], [])
-    for graphs, use_attributes in (
-        (with_attributes, True),
-        (with_attributes, False),
-        (cycles_and_trees(20), False),  # the same vector for every node
-        (without_edges, False),
-    ):
-        network = network_of(graphs, use_attributes=use_attributes)
+    alike = cycles_and_trees(20)  # the same vector for every node
+    for graphs in (with_attributes, alike, without_edges):
+        network = network_of(graphs)
         weights, history = pretrain_by_contrast(network, graphs, contrast(), optimizer_config(), 0)
         assert all(value.isfinite().all() for value in weights.values())
         assert np.isfinite(history["loss"]).all()

@@ -383,24 +383,50 @@ def test_threads_that_fit_at_once_do_not_disturb_each_other():
 def test_other_attributes_than_a_model_reads_are_refused():
     graphs = cycles_and_trees(20)
     values = np.random.default_rng(0).normal(size=(graphs.n_nodes, 3))
-    model = kgnn.make("gnn-sup", use_attributes=True, epochs=1)
-    model.fit(replace(graphs, node_attributes=values))
-    for other, n in ((graphs, 0), (replace(graphs, node_attributes=values[:, :2]), 2)):
-        with pytest.raises(GraphDataError, match=f"have {n} attributes, but the model .* with 3"):
-            model.predict(other)
+    for method in ("gnn-sup", "wl", "kgnn"):
+        model = kgnn.make(method, **({} if method == "wl" else {"epochs": 1}))
+        model.fit(replace(graphs, node_attributes=values))
+        for other, n in ((graphs, "no"), (replace(graphs, node_attributes=values[:, :2]), 2)):
+            told = f"have {n} attributes, but the model .* with 3"
+            with pytest.raises(GraphDataError, match=told):
+                model.predict(other)
+
+
+def test_what_a_method_cannot_use_is_said_and_what_is_switched_off_is_not():
+    graphs = cycles_and_trees(20)
+    values = np.random.default_rng(0).normal(size=(graphs.n_nodes, 1))
+    codes = np.zeros(graphs.n_arcs, dtype=np.int32)
+    full = replace(graphs, node_attributes=values, edge_labels=codes, edge_label_names=("a",))
+    with pytest.warns(KgnnWarning, match="GK does not use the node attributes and edge labels of"):
+        model = kgnn.make("gk").fit(full)
+    assert model.unused_ == ("node attributes", "edge labels")
+    quiet = kgnn.make("wl", use_node_attributes=False, use_edge_labels=False).fit(full)
+    assert quiet.unused_ == ()
+    np.testing.assert_array_equal(quiet.predict_proba(full), quiet.predict_proba(graphs))
+
+
+@pytest.mark.parametrize("method", ["kgnn", "wl", "wl-linear", "gnn-sup", "dgk", "memnn-sup"])
+def test_molecules_that_differ_in_bonds_get_different_answers(method):
+    benzene, cyclohexane, alkyne = "c1ccccc1CCN", "C1CCCCC1CCN", "C1=CCCCC1C#CN"
+    smiles = [benzene, cyclohexane, alkyne] * 8
+    settings = {} if method in ("wl", "wl-linear", "dgk") else {"epochs": 5}
+    model = kgnn.make(method, **settings).fit(smiles, [0, 1, 1] * 8)
+    answers = model.predict_proba([benzene, cyclohexane, "[NH3+]CCc1ccccc1", alkyne])
+    assert len(np.unique(answers[:, 0])) > 2
+    again = model.predict_proba(["NCCc1ccccc1"])  # the same atoms in another order
+    np.testing.assert_allclose(again[0], answers[0], rtol=1e-5)
 
 
 def test_training_that_diverges_says_so():
     graphs = cycles_and_trees(20)
-    huge = replace(graphs, node_attributes=np.full((graphs.n_nodes, 1), 1e30))
     with pytest.raises(KgnnError, match="has diverged"), np.errstate(all="ignore"):
-        kgnn.make("gnn-sup", use_attributes=True, epochs=1).fit(huge)
+        kgnn.make("gnn-sup", learning_rate=1e30, clip=None, epochs=2).fit(graphs)
 
 
 def test_a_graph_alone_is_answered_as_it_is_in_company():
     """Molecules of one atom have no bond whose label could be read, an empty graph has no node."""
     smiles, targets = ["CCO", "CCN", "CC=O", "CCC", "C#N", "CCCC"], [0, 1, 0, 1, 0, 1]
-    model = WL(**FAST, edge_labels=True).fit(smiles, targets)
+    model = WL(**FAST).fit(smiles, targets)
     together = model.predict_proba(["C", "CC"])
     np.testing.assert_allclose(model.predict_proba(["C"]), together[:1])
     labeled = WL(**FAST).fit(planted_motifs(20))

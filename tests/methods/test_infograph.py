@@ -328,7 +328,7 @@ def test_the_order_of_graphs_does_not_matter():
 
 def test_the_tie_is_the_same_by_color_and_node_by_node():
     module, nodes = module_for(), nodes_of()
-    colors = ColorBatches(BATCH, FEATURES.kinds(BATCH), FEATURES.vectors, 3)[np.arange(6)]
+    colors = ColorBatches(BATCH, FEATURES, 3)[np.arange(6)]
     patches = module.patches(nodes)
     torch.testing.assert_close(
         module.tie(colors, patches), module.tie(nodes, patches), atol=1e-4, rtol=0

@@ -172,7 +172,10 @@ def test_weights_of_another_network_are_refused(folder, changes, message):
         ),
         (replace(PLAN, node_features=NodeFeatures(())), "the model nodes without labels"),
         (replace(PLAN, node_features=NodeFeatures((), degrees=True)), "the model degrees of nodes"),
-        (replace(PLAN, node_features=replace(NODES, n_attributes=2)), "and 2 attributes"),
+        (
+            replace(PLAN, node_features=replace(NODES, middles=(0.0, 1.0), distances=(1.0, 1.0))),
+            "and 2 attributes",
+        ),
         (
             replace(PLAN, node_features=NodeFeatures(tuple("abcdefgh"))),
             r"8 node labels \(a, b, c, d, e, …\)",

@@ -313,7 +313,7 @@ def prepared(kind):
     if kind == "nodes":
         batch = GraphBatches(graphs, features)[rows]
         return batch, batch.graph_offsets, None
-    batch = ColorBatches(graphs, features.kinds(graphs), features.vectors, 3)[rows]
+    batch = ColorBatches(graphs, features, 3)[rows]
     return batch, batch.graph_offsets[0], batch.counts[0]
 
 

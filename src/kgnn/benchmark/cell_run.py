@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgnn.benchmark.record import Cell, Record
 from kgnn.errors import GraphDataError
-from kgnn.estimator.registry import entries, make
+from kgnn.estimator.registry import entries, make, method_class
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
 
@@ -55,10 +55,12 @@ def _record(cell: Cell, outcome: str, **told: Any) -> Record:
 
 def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the result of a cell with what it took, and all parameters of its method."""
+    from kgnn.evaluation.protocol import settings_for
     from kgnn.threads import limit_threads
 
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in cell.parameters.items()}
-    method = make(cell.method, **{"random_state": cell.seed, **settings})
+    usual = settings_for(cell.dataset, method_class(cell.method))
+    method = make(cell.method, **{**usual, "random_state": cell.seed, **settings})
     revision = entries()[cell.method].revision
     if revision != cell.revision:
         raise RuntimeError(

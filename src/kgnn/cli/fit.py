@@ -148,9 +148,6 @@ def _read(reading: Reading, share: float, model: GraphClassifier) -> tuple[Graph
         raise GraphDataError(why_no_label(reading, len(found.graphs)))
     use = plan_labels(found.graphs, share, model.random_state, model.cross_fit)
     _tell_data(reading, found, use)
-    could_use_attributes = model.get_params().get("use_attributes") is False
-    if could_use_attributes and found.graphs.node_attributes is not None:
-        say("the attributes of nodes are not used (--set use_attributes=True would use them)")
     return found.graphs, use
 
 

@@ -63,17 +63,19 @@ def run(
     is_stopped = False
     with progress_bars(news=not as_json) as bars:
         waiting = bars.add_task(f"{method} on {dataset}", total=splits)
-        from kgnn.evaluation.protocol import Evaluation, evaluate_splits
+        from kgnn.evaluation.protocol import Evaluation, evaluate_splits, settings_for
         from kgnn.graphs.loading import load
         from kgnn.threads import limit_threads
 
-        graphs = load(dataset, **options)
+        graphs, usual = load(dataset, **options), settings_for(dataset, cls)
+        if usual.keys() - chosen.keys() and graphs.node_attributes is not None:
+            say("the node attributes are left out, as in the paper: use_node_attributes=False")
         with limit_threads(threads), warnings.catch_warnings():
             # Of a model that is kept; here it is not.
             warnings.filterwarnings("ignore", ".* was stopped by hand", KgnnWarning)
             try:
                 for result in evaluate_splits(
-                    lambda each: cls(**{"random_state": each, **chosen}),
+                    lambda each: cls(**{**usual, "random_state": each, **chosen}),
                     graphs,
                     protocol=protocol,
                     labels=budget,

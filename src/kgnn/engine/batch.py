@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kgnn.engine.messages import Messages, Received, received
 from kgnn.engine.node_features import NodeFeatures
-from kgnn.engine.sparse import OverGraphs, Product, Sums, Total, Weights, WithNeighbors
-from kgnn.graphs.graph import GraphDataset, Ints
+from kgnn.engine.sparse import OverGraphs, Product, Sums, Total, Weighted, Weights, WithNeighbors
+from kgnn.graphs.graph import GraphDataset, Ints, ShortInts
 
 
 class Batch(ABC):
@@ -35,6 +36,10 @@ class Batch(ABC):
     @abstractmethod
     def graph_sums(self, depth: int) -> OverGraphs:
         """Return the sums over the nodes of each graph."""
+
+    def messages(self, depth: int) -> Messages | None:
+        """Return what rows send into a depth, which `sums` then sum; None for the rows alone."""
+        return None
 
     def weights(self, depth: int) -> Weights | None:
         """Return how many nodes each row of a depth stands for; None for one each."""
@@ -68,13 +73,21 @@ class GraphBatch(Batch):
     neighbors: Tensor  # (n_arcs,) int32, of node 0, of node 1, …; every arc has its reverse
     arc_offsets: Tensor  # (n_nodes + 1,) int32, where the neighbors of each node begin
     graph_offsets: Tensor  # (n_graphs + 1,) int32, where the nodes of each graph begin
+    received: Received | None = None  # the messages of each node, where edges have kinds
 
     def __len__(self) -> int:
         return len(self.graph_offsets) - 1
 
-    def sums(self, depth: int) -> WithNeighbors:
+    def sums(self, depth: int) -> Sums:
         """Return the sums over each node and its neighbors."""
+        if self.received is not None:
+            matrix = self.received.matrix
+            return Weighted(Product.of(matrix), Product.of(matrix.T.tocsr()))
         return WithNeighbors(Product(self.neighbors.numpy(), self.arc_offsets.numpy()[:-1]))
+
+    def messages(self, depth: int) -> Messages | None:
+        """Return what each node sends along edges of each kind, the same at each depth."""
+        return None if self.received is None else self.received.messages
 
     def graph_sums(self, depth: int) -> OverGraphs:
         """Return the sums over the nodes of each graph."""
@@ -87,13 +100,17 @@ class GraphBatch(Batch):
         return torch.stack([self.neighbors.long(), targets])
 
 
-def batch_of(graphs: GraphDataset, features: Tensor) -> GraphBatch:
+def batch_of(
+    graphs: GraphDataset, features: Tensor, arc_kinds: ShortInts | None = None
+) -> GraphBatch:
     """Turn all graphs of a dataset into one batch."""
+    nodes = np.arange(graphs.n_nodes)
     return GraphBatch(
         features,
         torch.from_numpy(graphs.neighbors.copy()),
         torch.from_numpy(graphs.arc_offsets.astype(np.int32)),
         torch.from_numpy(graphs.node_offsets.astype(np.int32)),
+        None if arc_kinds is None else received(graphs, arc_kinds, nodes, nodes),
     )
 
 
@@ -108,7 +125,7 @@ class GraphBatches:
 
     def __getitem__(self, rows: Ints) -> GraphBatch:
         part = self.graphs[rows]
-        return batch_of(part, self.node_features(part))
+        return batch_of(part, self.node_features(part), self.node_features.arc_kinds(part))
 
 
 class SomeBatches:

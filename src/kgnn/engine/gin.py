@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from kgnn.engine.batch import Batch, GraphBatch
 from kgnn.engine.configured import configured
 from kgnn.engine.fast.layers import batch_norm, gin_layer
+from kgnn.engine.messages import Sent
 from kgnn.engine.sparse import Total
 from kgnn.errors import MissingExtraError
 
@@ -26,12 +27,20 @@ Encoder = Literal["gin", "gcn", "sage", "gat", "gin-pyg"]
 Readout = Literal["sum", "log", "both"]
 Pooling = Literal["last", "all"]
 
+_EDGE_SCALE = 0.3  # of random vectors of edges, beside node vectors of about 1
+
 
 class GINLayer(nn.Module):
-    """``x ← BN(ReLU(W₂ ReLU(W₁ (x + Σ_neighbors x))))``, with ε = 0."""
+    """``x ← BN(ReLU(W₂ ReLU(W₁ (x + Σ_neighbors x))))``, with ε = 0.
 
-    def __init__(self, n_in: int, width: int) -> None:
+    Where edges have kinds, a neighbor's x is ``ReLU(x + e)`` with the vector e of its edge.
+    """
+
+    def __init__(self, n_in: int, width: int, edge_kinds: int = 0) -> None:
         super().__init__()
+        self.edges: nn.Parameter | None = None
+        if edge_kinds:
+            self.edges = nn.Parameter(torch.randn(edge_kinds, n_in) * _EDGE_SCALE)
         self.inner = nn.Linear(n_in, width)
         self.outer = nn.Linear(width, width)
         self.norm = nn.BatchNorm1d(width)
@@ -42,8 +51,16 @@ class GINLayer(nn.Module):
 
     def plain(self, x: Tensor, batch: Batch, depth: int) -> Tensor:
         """Return the same in plain torch, for batches with one row per node."""
-        total = Total.apply(x, batch.sums(depth))
+        total = Total.apply(self.send(x, batch, depth), batch.sums(depth))
         return batch_norm(self.norm, self.outer(self.inner(total).relu()).relu())
+
+    def send(self, x: Tensor, batch: Batch, depth: int) -> Tensor:
+        """Return what rows send along edges of each kind; without kinds, x itself."""
+        messages = batch.messages(depth)
+        if self.edges is None or messages is None:
+            return x
+        sent: Tensor = Sent.apply(x, self.edges, messages)
+        return sent
 
 
 @configured
@@ -67,6 +84,8 @@ class GIN(nn.Module):
         Kind of the layers; all but the first come from PyG.
     norm : bool
         Whether the readout is normalized before the classifier.
+    edge_kinds : int
+        Kinds of edges, each with a vector in every layer; 0 if all edges are alike.
     """
 
     def __init__(
@@ -81,11 +100,13 @@ class GIN(nn.Module):
         pooling: Pooling = "last",
         encoder: Encoder = "gin",
         norm: bool = True,
+        edge_kinds: int = 0,
     ) -> None:
         super().__init__()
         sizes = [n_features] + [width] * layers
         self.layers = nn.ModuleList(
-            make_layer(encoder, a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
+            make_layer(encoder, a, b, edge_kinds)
+            for a, b in zip(sizes[:-1], sizes[1:], strict=True)
         )
         self.readout, self.pooling = readout, pooling
         self.fused: Fused | None = None  # set while all parameters are in one vector
@@ -134,9 +155,11 @@ class GIN(nn.Module):
         return total if self.pooled_norm is None else batch_norm(self.pooled_norm, total)
 
 
-def make_layer(encoder: Encoder, n_in: int, width: int) -> nn.Module:
+def make_layer(encoder: Encoder, n_in: int, width: int, edge_kinds: int = 0) -> nn.Module:
     """Return one round of message passing: ``layer(x, batch, depth)``, ``(n_nodes, width)``."""
-    return GINLayer(n_in, width) if encoder == "gin" else PygLayer(encoder, n_in, width)
+    if encoder == "gin":
+        return GINLayer(n_in, width, edge_kinds)
+    return PygLayer(encoder, n_in, width)
 
 
 class PygLayer(nn.Module):

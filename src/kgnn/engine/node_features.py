@@ -1,4 +1,4 @@
-"""What a node looks like to a network before the first layer."""
+"""What a node, and an edge, looks like to a network before the first layer."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import GraphDataset, ShortInts
 from kgnn.graphs.labels import recode
+from kgnn.kernels.attributes import Scaling
 
 # Half-octaves of the degree: 0, 1, 2, 3, 4–5, 6–7, 8–11, … up to a million.
 _DEGREE_BINS = 40
@@ -19,24 +20,37 @@ _DEGREE_BINS = 40
 
 @dataclass(frozen=True)
 class NodeFeatures:
-    """Vectors of nodes by their *kind*, read off the training graphs.
+    """Vectors of nodes and kinds of edges, read off the training graphs.
 
-    The paper's setting: the node's label, one-hot, where the dataset has labels, else a constant 1
-    for every node. A label that is not in the dataset's list is a vector of zeros.
+    A node's label, one-hot, where the dataset has labels, else a constant 1 for every node, as in
+    the paper; then its attributes, scaled. A label that is not in the dataset's list is a vector of
+    zeros, and an edge with such a label is of a kind of its own.
     """
 
     label_names: tuple[str, ...]  # in the order of the one-hot vector; empty without labels
-    n_attributes: int = 0  # continuous attributes appended to it
+    # Middles and distances of the continuous attributes; see `kgnn.kernels.attributes.Scaling`.
+    middles: tuple[float, ...] = ()
+    distances: tuple[float, ...] = ()
     degrees: bool = False  # whether nodes without labels get their degree, to half an octave
+    edge_names: tuple[str, ...] = ()  # labels of edges; empty without
 
     @classmethod
-    def of(
-        cls, graphs: GraphDataset, use_attributes: bool = False, degrees: bool = False
-    ) -> NodeFeatures:
-        """Describe the nodes of a training set."""
-        attributes = graphs.node_attributes if use_attributes else None
-        n_attributes = 0 if attributes is None else attributes.shape[1]
-        return cls(graphs.node_label_names, n_attributes, degrees and not graphs.node_label_names)
+    def of(cls, graphs: GraphDataset, degrees: bool = False) -> NodeFeatures:
+        """Describe the nodes and edges of a training set, with all that they carry."""
+        attributes, labels = graphs.node_attributes, graphs.node_label_names
+        scaling = Scaling((), ()) if attributes is None else Scaling.of(attributes)
+        edges = graphs.edge_label_names if graphs.edge_labels is not None else ()
+        return cls(labels, scaling.middles, scaling.distances, degrees and not labels, edges)
+
+    @property
+    def n_attributes(self) -> int:
+        """Continuous attributes at the end of a node's vector."""
+        return len(self.middles)
+
+    @property
+    def n_edge_kinds(self) -> int:
+        """Kinds of edges that a network learns to tell apart; 0 if it need not."""
+        return len(self.edge_names)
 
     @property
     def width(self) -> int:
@@ -63,15 +77,22 @@ class NodeFeatures:
         vectors = self.vectors(self.kinds(graphs))
         if not self.n_attributes:
             return vectors
-        found = 0 if graphs.node_attributes is None else graphs.node_attributes.shape[1]
-        if graphs.node_attributes is None or found != self.n_attributes:
+        scaled = Scaling(self.middles, self.distances)(graphs)
+        return torch.cat([vectors, torch.from_numpy(scaled).to(vectors.dtype)], dim=1)
+
+    def arc_kinds(self, graphs: GraphDataset) -> ShortInts | None:
+        """Return the kind of each arc, from 1 on, the last for unknown labels; None without."""
+        if not self.edge_names:
+            return None
+        if graphs.edge_labels is None:
+            if graphs.n_arcs == 0:
+                return np.empty(0, dtype=np.int32)
             raise GraphDataError(
-                f"nodes of '{graphs.name}' have {found} attributes, but the model was trained with "
-                f"use_attributes=True on nodes with {self.n_attributes}; give all of these, in the "
-                "same order"
+                f"edges of '{graphs.name}' have no labels, but the model was trained on graphs "
+                "whose edges have; give them labels, or train without (use_edge_labels=False)"
             )
-        attributes = torch.from_numpy(graphs.node_attributes.astype(np.float32))
-        return torch.cat([vectors, attributes], dim=1)
+        codes = recode(graphs.edge_labels, graphs.edge_label_names, self.edge_names)
+        return (np.where(codes >= 0, codes, len(self.edge_names)) + 1).astype(np.int32)
 
     @property
     def _table(self) -> Any:

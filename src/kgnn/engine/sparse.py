@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.sparse import _sparsetools
 from torch import Tensor
 
@@ -21,6 +22,12 @@ class Product(NamedTuple):
     columns: ShortInts  # (n_entries,)
     starts: ShortInts  # (n_rows,), where the entries of each row begin
     values: NDArray[np.float32] | None = None  # (n_entries,); None for all ones
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array) -> Product:
+        """Return the product with a matrix of scipy."""
+        columns, starts = (each.astype(np.int32) for each in (matrix.indices, matrix.indptr[:-1]))
+        return cls(columns, starts, matrix.data)
 
     def __call__(self, x: Rows) -> Rows:
         """Return the product with ``(n_columns, d)``.

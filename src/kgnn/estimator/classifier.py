@@ -18,6 +18,7 @@ from kgnn.engine.folds import deal_folds
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.estimator.calibration import HeldOut, calibrate_model, labels_in_sets, sharpen
+from kgnn.estimator.carried import unused_by, used_by, warn_of_unused
 from kgnn.estimator.evidence import PREDICTION
 from kgnn.estimator.explanation import (
     Explanation,
@@ -97,6 +98,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         What the training graphs look like, for `novelty`.
     fitted_on_ : dict
         What there was to learn from: name, numbers of graphs, classes.
+    unused_ : tuple of str
+        What the graphs carry that the method cannot use.
     interrupted_ : bool
         Whether Ctrl-C stopped `fit`; the model is then the best until that moment.
     """
@@ -166,6 +169,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self.interrupted_, self.sharpness_ = False, 1.0
         self.held_out_: HeldOut | None = None
         self._remember(task, graphs.name)
+        self.unused_ = unused_by(self, graphs)
+        warn_of_unused(self, self.unused_, graphs)
+        task = replace(task, graphs=used_by(self, task.graphs))
         if task.n_classes == 1:
             warnings.warn(
                 f"All labeled graphs are of one class, {classes[0]!r}, which is "
@@ -379,6 +385,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
         """Return class probabilities of at least one graph."""
         raise NotImplementedError
+
+    def _idle_switches(self) -> tuple[str, ...]:
+        """Return those of the method's switches for what graphs carry that switch nothing here."""
+        return ()
 
     def _can_predict(self) -> bool:
         """Tell whether a fit that Ctrl-C stopped can predict."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kgnn.errors import ParameterError
 from kgnn.estimator.calibration import label_sets, threshold
 from kgnn.estimator.classifier import UNLABELED, GraphClassifier, Story
+from kgnn.estimator.parameters import fields_of
 from kgnn.evaluation.metrics import (
     METRICS,
     accuracy,
@@ -25,6 +26,7 @@ from kgnn.evaluation.metrics import (
     scores,
 )
 from kgnn.evaluation.splits import Labels, Split, make_split
+from kgnn.graphs.datasets.catalog import is_in_paper
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.colors import Colors, colors, graph_colors
 from kgnn.seeds import generator
@@ -131,6 +133,22 @@ class Evaluation:
             "peak_mib": peak_mib(),
             "splits": [asdict(split) for split in self.splits],
         }
+
+
+def settings_for(dataset: str, method: type) -> dict[str, Any]:
+    """Return the settings with which a method is evaluated on a dataset, where none are given.
+
+    On the paper's datasets nodes have their labels alone, as in the paper. PROTEINS has an
+    attribute as well, and numbers of methods that read it could not be compared with any other.
+
+    Examples
+    --------
+    >>> from kgnn.methods.wl import WL
+    >>> settings_for("PROTEINS", WL), settings_for("ENZYMES", WL)
+    ({'use_node_attributes': False}, {})
+    """
+    switch = "use_node_attributes"
+    return {switch: False} if is_in_paper(dataset) and switch in fields_of(method) else {}
 
 
 def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split) -> SplitResult:

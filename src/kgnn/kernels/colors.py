@@ -102,19 +102,19 @@ def start_colors(graphs: GraphDataset, start: str) -> Colors:
     return np.full(graphs.n_nodes, _CONSTANT)
 
 
-def neighbor_sums(graphs: GraphDataset, values: Colors, arc_colors: Colors | None = None) -> Colors:
+def neighbor_sums(graphs: GraphDataset, values: Colors, arcs: Colors | None = None) -> Colors:
     """Sum a value over the neighbors of every node, modulo 2⁶⁴.
 
-    With ``arc_colors``, each term is ``mix(value of the neighbor + color of the arc)``.
+    With ``arcs``, colors of arcs, each term is ``mix(value of the neighbor + color of the arc)``.
     """
     sums = np.empty(graphs.n_nodes, dtype=np.uint64)
-    for nodes, part in _sums_by_chunk(graphs, values, arc_colors):
+    for nodes, part in _sums_by_chunk(graphs, values, arcs):
         sums[nodes] = part
     return sums
 
 
 def _sums_by_chunk(
-    graphs: GraphDataset, values: Colors, arc_colors: Colors | None
+    graphs: GraphDataset, values: Colors, arcs: Colors | None
 ) -> Iterator[tuple[slice, Colors]]:
     """Yield the neighbor sums of a run of nodes at a time, which fit into the cache."""
     offsets = graphs.arc_offsets
@@ -123,8 +123,8 @@ def _sums_by_chunk(
         begin, end = offsets[first], offsets[last]
         rows = (offsets[first : last + 1] - begin).astype(np.int32)
         neighbors = graphs.neighbors[begin:end]
-        if arc_colors is not None:
-            terms = mix(values[neighbors] + arc_colors[begin:end])
+        if arcs is not None:
+            terms = mix(values[neighbors] + arcs[begin:end])
             cumulated = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms)])
             yield slice(first, last), np.diff(cumulated[rows])  # exact: sums wrap around
         else:
@@ -155,12 +155,12 @@ def colors(
     >>> [len(np.unique(c)) for c in colors(cycle, 2)]
     [1, 1, 1]
     """
-    arc_colors = _arc_colors(graphs) if edge_labels and iterations else None
-    yield from refine(graphs, start_colors(graphs, start), iterations, arc_colors)
+    arcs = arc_colors(graphs) if edge_labels and iterations else None
+    yield from refine(graphs, start_colors(graphs, start), iterations, arcs)
 
 
 def refine(
-    graphs: GraphDataset, start: Colors, iterations: int, arc_colors: Colors | None = None
+    graphs: GraphDataset, start: Colors, iterations: int, arcs: Colors | None = None
 ) -> Iterator[Colors]:
     """Yield given colors of all nodes, and what becomes of them in each iteration."""
     current = start
@@ -170,7 +170,7 @@ def refine(
         for first, last in row_chunks(graphs, CHUNK):
             mixed[first:last] = mix(current[first:last] + _NEIGHBOR)
         deeper = np.empty_like(current)
-        for nodes, sums in _sums_by_chunk(graphs, mixed, arc_colors):
+        for nodes, sums in _sums_by_chunk(graphs, mixed, arcs):
             # An odd factor keeps the own color apart from the sum; the depth salts the whole.
             deeper[nodes] = mix(current[nodes] * _OWN + mix(sums + np.uint64(depth)))
         current = deeper
@@ -216,11 +216,16 @@ def looks(graphs: GraphDataset) -> Colors:
     return graph_colors(graphs, last)
 
 
-def _arc_colors(graphs: GraphDataset) -> Colors:
+def arc_colors(graphs: GraphDataset) -> Colors:
+    """Return the color of every arc, by the name of its label."""
     if graphs.n_arcs == 0:  # graphs without edges have no labels of edges either
         return np.empty(0, dtype=np.uint64)
     if graphs.edge_labels is None:
-        raise GraphDataError(f"'{graphs.name}' has no edge labels; use edge_labels=False.")
+        raise GraphDataError(
+            f"'{graphs.name}' has no edge labels, but they are what is compared: the model was "
+            "trained on graphs with edge labels. Give the edges their labels, or train without "
+            "(use_edge_labels=False)."
+        )
     return name_colors(graphs.edge_label_names, "edge")[graphs.edge_labels]
 
 

@@ -29,6 +29,8 @@ COUNTS: dict[str, Callable[[Floats], Floats]] = {
 NORMALIZE = (None, "graph", "level", "dataset")
 UNSEEN = ("drop", "count")
 _AFTER_COUNTING = ("counts", "normalize", "min_df", "unseen")
+# What `_start` settles; the cells of attributes follow from the graphs and the parameters.
+_SETTLED = ("start_", "edge_labels_", "scaling_")
 # Nodes counted at a time: what is sorted fits the second-level cache.
 _NODES_PER_PIECE = 1 << 14
 _COLUMN = np.int64((1 << 32) - 1)
@@ -114,7 +116,7 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
     def counting(self) -> tuple[str, ...]:
         """All that decides what is counted: kind, parameters, what `fit` has settled."""
         settings = {k: v for k, v in self.get_params().items() if k not in _AFTER_COUNTING}
-        settled = {k: v for k, v in vars(self).items() if k == "start_"}
+        settled = {k: v for k, v in vars(self).items() if k in _SETTLED}
         return type(self).__module__, type(self).__qualname__, repr(settings), repr(settled)
 
     def _start(self, graphs: GraphDataset) -> None:

@@ -9,7 +9,7 @@ Shervashidze et al., *Weisfeiler-Lehman graph kernels*, JMLR 12, 2011.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any
@@ -19,21 +19,27 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import ParameterError
-from kgnn.graphs.graph import GraphDataset, Ints
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.kernels.attributes import Scaling, cell_ranges, learn_cells, name_cells, nearest
 from kgnn.kernels.colors import (
     CHUNK,
     Colors,
-    colors,
+    arc_colors,
     mix,
     name_colors,
     neighbor_sums,
+    refine,
     resolve_start,
     row_chunks,
+    start_colors,
 )
 from kgnn.kernels.counted import CountedFeatures, Counts, count_colors
 
 # Fixed-point unit of logarithms.
 FIXED_POINT = 1 << 16
+_COARSE_LEVELS = 3
+# A domain of the hash, as those in `kgnn.kernels.colors`.
+_CELL = np.uint64(0xA24BAED4963EE407)
 
 
 @dataclass(eq=False, repr=False)
@@ -53,11 +59,17 @@ class WeisfeilerLehman(CountedFeatures):
     unlabeled : {"degree", "constant"}
         Whether nodes without labels start from their degree or all alike, with ``start="auto"``.
     edge_labels : bool
-        Whether edges of different labels make a difference.
+        Whether edges of different labels make a difference, where the graphs given to `fit` have
+        such labels.
+    attributes : tuple of int
+        Numbers of cells that nodes are put into by their continuous attributes, where the graphs
+        given to `fit` have some; the cells of each resolution are colors to start from, beside
+        those of ``start``. See `kgnn.kernels.attributes`.
     coarse : tuple of float
         Widths of coarse colors to count as well, three levels each; see `coarse_colors`.
     min_df, counts, normalize, unseen
-        See `CountedFeatures`. Levels are depths, then coarse levels.
+        See `CountedFeatures`. Levels are depths, then coarse levels, then the depths of each
+        number of cells.
 
     Attributes
     ----------
@@ -65,6 +77,14 @@ class WeisfeilerLehman(CountedFeatures):
         See `CountedFeatures`.
     start_ : str
         What ``auto`` turned out to be.
+    edge_labels_ : bool
+        Whether edge labels are used.
+    scaling_ : tuple of tuple of float
+        Middles and distances of the attributes, see `kgnn.kernels.attributes.Scaling`.
+    cells_ : list of (n_cells, n_attributes) float64
+        Centers of the cells of each resolution; empty where there are no attributes.
+    ranges_ : list of (n_cells, n_attributes, 2) float64
+        Smallest and largest attributes of the training nodes in each cell, as measured.
 
     Examples
     --------
@@ -79,7 +99,8 @@ class WeisfeilerLehman(CountedFeatures):
     _: KW_ONLY
     start: str = "auto"
     unlabeled: str = "degree"
-    edge_labels: bool = False
+    edge_labels: bool = True
+    attributes: tuple[int, ...] = (4, 16, 64)
     coarse: tuple[float, ...] = ()
     min_df: int = 1
     counts: str = "raw"
@@ -97,11 +118,18 @@ class WeisfeilerLehman(CountedFeatures):
         nodes = self.occurrences(feature, graphs)
         if len(nodes) == 0:
             raise ParameterError(f"no node of '{graphs.name}' has the color of feature {feature}")
-        depth, _ = self._color_of(feature)
-        if depth > self.iterations:
-            raise ParameterError(f"feature {feature} is a coarse color, which has no one subtree")
-        node = int(nodes[0])
-        return subtree(graphs, node, depth, start=self.start_, edge_labels=self.edge_labels)
+        level, _ = self._color_of(feature)
+        node, names = int(nodes[0]), None
+        if level > self.iterations:
+            level -= self.iterations + 1 + _COARSE_LEVELS * len(self.coarse)
+            if level < 0:
+                raise ParameterError(
+                    f"feature {feature} is a coarse color, which has no one subtree"
+                )
+            resolution, level = divmod(level, self.iterations + 1)
+            names = self._cell_names(graphs, resolution)
+        start, edge_labels = self.start_, self.edge_labels_
+        return subtree(graphs, node, level, start=start, edge_labels=edge_labels, names=names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.str_]:
         """Name the columns by depth and color, such as ``wl1_9f3c…``."""
@@ -118,15 +146,46 @@ class WeisfeilerLehman(CountedFeatures):
         if self.iterations < 0:
             raise ParameterError(f"WeisfeilerLehman needs iterations ≥ 0, got {self.iterations}.")
         self.start_ = resolve_start(graphs, self.start, self.unlabeled)
+        self.edge_labels_ = self.edge_labels and graphs.edge_labels is not None
+        self.scaling_: tuple[tuple[float, ...], ...] = ()
+        self.cells_: list[Floats] = []
+        if self.attributes and graphs.node_attributes is not None:
+            scaling = Scaling.of(graphs.node_attributes)
+            self.scaling_ = scaling.middles, scaling.distances
+            scaled = scaling(graphs)
+            self.cells_ = [learn_cells(scaled, n_cells) for n_cells in self.attributes]
+            self.ranges_ = [
+                cell_ranges(graphs.node_attributes, nearest(scaled, centers), len(centers))
+                for centers in self.cells_
+            ]
 
     def _count(self, graphs: GraphDataset) -> Counts:
         return count_colors(graphs, self._colorings(graphs))
 
     def _colorings(self, graphs: GraphDataset) -> Iterator[Colors]:
         """Yield the colors of every level: the exact ones by depth, then the coarse ones."""
-        yield from colors(graphs, self.iterations, start=self.start_, edge_labels=self.edge_labels)
+        arcs = arc_colors(graphs) if self.edge_labels_ else None
+        yield from refine(graphs, start_colors(graphs, self.start_), self.iterations, arcs)
         for width in self.coarse:
             yield from coarse_colors(graphs, width)
+        for cells in self._cells(graphs):
+            start = _combined(_label_colors(graphs), cells.astype(np.uint64), _CELL)
+            yield from refine(graphs, start, self.iterations, arcs)
+
+    def _cells(self, graphs: GraphDataset) -> Iterator[Ints]:
+        """Yield the cell of each node, for each resolution."""
+        if self.cells_:
+            scaled = Scaling(*self.scaling_)(graphs)
+            yield from (nearest(scaled, centers) for centers in self.cells_)
+
+    def _cell_names(self, graphs: GraphDataset, resolution: int) -> list[str]:
+        """Name every node by its label and by what tells its cell from others."""
+        cells = next(islice(self._cells(graphs), resolution, None))
+        names = name_cells(self.ranges_[resolution])
+        if graphs.node_labels is None:
+            return [names[cell] for cell in cells]
+        labels = (graphs.node_label_names[code] for code in graphs.node_labels)
+        return [f"{label} {names[cell]}" for label, cell in zip(labels, cells, strict=True)]
 
     def _color_of(self, feature: int) -> tuple[int, np.uint64]:
         check_is_fitted(self, "vocabulary_")
@@ -206,13 +265,20 @@ def neighbor_max(graphs: GraphDataset, values: NDArray[np.uint64]) -> Colors:
 
 
 def subtree(
-    graphs: GraphDataset, node: int, depth: int, *, start: str, edge_labels: bool = False
+    graphs: GraphDataset,
+    node: int,
+    depth: int,
+    *,
+    start: str,
+    edge_labels: bool = False,
+    names: Sequence[str] | None = None,
 ) -> str:
     """Write the unfolding of a node to a depth: its label, then its neighbors' unfoldings.
 
     Two nodes have the same color at a depth exactly if they have the same text. Neighbors are
     sorted, equal ones counted; the node that one came from is among them, as in the definition of
-    the colors. Nodes are numbered over all graphs.
+    the colors. Nodes are numbered over all graphs; ``names`` are what they are called, by default
+    what they start from.
 
     Examples
     --------
@@ -221,13 +287,15 @@ def subtree(
     >>> subtree(water, 0, 1, start="labels"), subtree(water, 1, 2, start="labels")
     ('O(2 H)', 'H(O(2 H))')
     """
-    label = _label(graphs, node, start)
+    label = _label(graphs, node, start) if names is None else names[node]
     if depth == 0:
         return label
     branches: dict[str, int] = {}
     for arc in range(int(graphs.arc_offsets[node]), int(graphs.arc_offsets[node + 1])):
         neighbor = int(graphs.neighbors[arc])
-        branch = subtree(graphs, neighbor, depth - 1, start=start, edge_labels=edge_labels)
+        branch = subtree(
+            graphs, neighbor, depth - 1, start=start, edge_labels=edge_labels, names=names
+        )
         if edge_labels and graphs.edge_labels is not None:
             branch = f"-{graphs.edge_label_names[graphs.edge_labels[arc]]}-{branch}"
         branches[branch] = branches.get(branch, 0) + 1

@@ -58,6 +58,8 @@ class DGK(EmbeddedClassifier):
         Count transforms to choose from.
     normalize : tuple of {"graph", None}
         Normalizations to choose from; substructures that `fit` has not seen count in the length.
+    use_edge_labels : bool
+        Whether labels of edges are read, where the graphs have some.
 
     References
     ----------
@@ -80,6 +82,10 @@ class DGK(EmbeddedClassifier):
     counts: tuple[Literal["raw", "log", "sqrt", "binary"], ...] = ("raw", "log")
     normalize: tuple[Literal["graph", None], ...] = ("graph", None)
     widths: tuple[Width, ...] = (None,)
+    use_edge_labels: bool = True
+
+    def _idle_switches(self) -> tuple[str, ...]:
+        return () if self.base == "wl" else ("use_edge_labels",)
 
     def _featurizers(self) -> list[Featurizer]:
         return [
@@ -159,7 +165,7 @@ class DeepKernel(TransformerMixin, BaseEstimator):
 
     def _base(self) -> CountedFeatures:
         if self.base == "wl":
-            return WeisfeilerLehman(self.iterations, counts=self.counts)
+            return WeisfeilerLehman(self.iterations, counts=self.counts, attributes=())
         if self.base == "sp":
             return ShortestPaths(counts=self.counts)
         # Shares of graphlets as they are: logarithms of shares would be of no use.

@@ -15,6 +15,11 @@ class EntMin(SemiSupervisedClassifier):
 
     See `SemiSupervisedClassifier` for the parameters.
 
+    Parameters
+    ----------
+    use_edge_labels : bool
+        Whether labels of edges are read, where the graphs have some.
+
     References
     ----------
     Grandvalet & Bengio, *Semi-supervised learning by entropy minimization*, NeurIPS 2004.
@@ -29,6 +34,7 @@ class EntMin(SemiSupervisedClassifier):
     (20, 2)
     """
 
+    use_edge_labels: bool = True
     weight: NonNegative | tuple[NonNegative, ...] = (0.1, 0.01, 1.0)
 
     def _term(self, task: Task) -> Term:

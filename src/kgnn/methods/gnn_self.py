@@ -16,6 +16,11 @@ class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
 
     See `GNNSettings` and `RoundsClassifier` for the parameters.
 
+    Parameters
+    ----------
+    use_edge_labels : bool
+        Whether labels of edges are read, where the graphs have some.
+
     References
     ----------
     Ju et al., *KGNN*, WSDM 2022, §5.3.
@@ -27,6 +32,8 @@ class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
     >>> GNNSelf(epochs=5, rounds=1).fit(graphs).predict_proba(graphs[:3]).shape
     (3, 2)
     """
+
+    use_edge_labels: bool = True
 
     def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)

@@ -14,6 +14,11 @@ class GNNSup(PaperSettings, NeuralClassifier):
     The first of the paper's ablations, and round 0 of KGNN. See `NeuralClassifier` for the
     parameters.
 
+    Parameters
+    ----------
+    use_edge_labels : bool
+        Whether labels of edges are read, where the graphs have some.
+
     References
     ----------
     Xu et al., *How powerful are graph neural networks?*, ICLR 2019.
@@ -26,3 +31,5 @@ class GNNSup(PaperSettings, NeuralClassifier):
     >>> model.predict_proba(graphs[40:]).shape
     (20, 2)
     """
+
+    use_edge_labels: bool = True

@@ -48,6 +48,8 @@ class Graph2Vec(EmbeddedClassifier):
         Passes over the graphs.
     negatives : int
         Colors of noise for each color.
+    use_edge_labels : bool
+        Whether labels of edges are read, where the graphs have some.
 
     References
     ----------
@@ -68,6 +70,7 @@ class Graph2Vec(EmbeddedClassifier):
     embedding: Literal["doc2vec", "ppmi"] = "doc2vec"
     epochs: Count = 10
     negatives: Count = 5
+    use_edge_labels: bool = True
 
     def _featurizers(self) -> list[Featurizer]:
         return [
@@ -118,7 +121,7 @@ class GraphVectors(TransformerMixin, BaseEstimator):
     def fit_transform(self, graphs: GraphDataset, y: Any = None) -> Floats:
         """Learn from graphs and return their vectors."""
         check(self)
-        self.colors_ = WeisfeilerLehman(self.iterations, min_df=self.min_df)
+        self.colors_ = WeisfeilerLehman(self.iterations, min_df=self.min_df, attributes=())
         counts = self.colors_.fit_transform(as_dataset(graphs))
         if self.embedding == "doc2vec":
             self.paragraphs_ = ParagraphVectors(

@@ -444,6 +444,8 @@ _PAPER = {
     "pooling": "last",
     "features": "paper",
     "readout_norm": False,
+    "use_node_attributes": False,
+    "use_edge_labels": False,
     # q_φ: raw counts, inner products, the output of the last hop; the labeled graphs (§3.2, §4.3)
     "kernel": "wl(iterations=3, unlabeled='constant')",
     "dimensions": None,

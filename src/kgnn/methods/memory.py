@@ -64,6 +64,8 @@ class MemorySettings:
     linear_start : bool
         Whether the memory starts as a logistic regression on the coordinates, which is hard to beat
         with a few labels, and learns the rest; not without coordinates.
+    use_node_attributes, use_edge_labels : bool
+        Whether what nodes and edges carry is read, where the graphs have it.
     slots, step_slots : int or None
         Most graphs in the memory, and most that a training step attends to; None for no limit.
     """
@@ -77,6 +79,8 @@ class MemorySettings:
     kernel: object = "auto"
     dimensions: Count | Literal["auto"] | None = "auto"
     linear_start: bool = True
+    use_node_attributes: bool = True
+    use_edge_labels: bool = True
     slots: Count | None = 1024
     step_slots: Count | None = 256
 

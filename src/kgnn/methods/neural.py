@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -17,6 +19,7 @@ from kgnn.engine.network import (
 )
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.task import OutOfFold, Task
+from kgnn.errors import KgnnWarning
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
@@ -94,8 +97,8 @@ class GNNSettings:
         encoders that average over neighbors.
     learning_rate : float
         Of Adam.
-    use_attributes : bool
-        Whether continuous node attributes are read, where the dataset has them.
+    use_node_attributes : bool
+        Whether continuous attributes of nodes are read, where the graphs have some.
     """
 
     encoder: Encoder = "gin"
@@ -106,7 +109,7 @@ class GNNSettings:
     pooling: Literal["auto", "last", "all"] = "auto"
     features: Literal["auto", "paper", "degree"] = "auto"
     learning_rate: NonNegative = 0.003  # the paper's 0.01 suits the memory only
-    use_attributes: bool = False
+    use_node_attributes: bool = True
 
     def _gnn(self, task: Task) -> GraphNetwork:
         """Return the network for these graphs, not yet trained."""
@@ -114,7 +117,7 @@ class GNNSettings:
         is_dense = task.graphs.n_arcs >= _DENSE * task.graphs.n_nodes
         wants_degrees = is_dense or self.encoder in _AVERAGING
         degrees = self.features == "degree" or (self.features == "auto" and wants_degrees)
-        node_features = NodeFeatures.of(task.graphs, self.use_attributes, degrees)
+        node_features = NodeFeatures.of(self._edges_used(task.graphs), degrees)
         pooling: Pooling = "last" if node_features.degrees else "all"
         if self.pooling != "auto":
             pooling = self.pooling
@@ -130,6 +133,7 @@ class GNNSettings:
                 pooling=pooling,
                 encoder=self.encoder,
                 norm=training.readout_norm,
+                edge_kinds=node_features.n_edge_kinds,
             )
 
         network = self._network(
@@ -142,6 +146,18 @@ class GNNSettings:
         )
         network.n_jobs = training.n_jobs
         return network
+
+    def _edges_used(self, graphs: GraphDataset) -> GraphDataset:
+        """Return graphs with those labels of edges that the encoder can use."""
+        if graphs.edge_labels is None or self.encoder == "gin":
+            return graphs
+        warnings.warn(
+            f"encoder='{self.encoder}' does not use the edge labels of '{graphs.name}'; "
+            "encoder='gin' does.",
+            KgnnWarning,
+            stacklevel=6,
+        )
+        return replace(graphs, edge_labels=None, edge_label_names=())
 
     def _network(self, task: Task, *args: Any, **options: Any) -> GraphNetwork:
         """Return the network; a subclass may train it in another way."""

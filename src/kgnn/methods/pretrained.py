@@ -16,6 +16,7 @@ from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.pretraining import Pretrained, require_several
 from kgnn.engine.task import Task
 from kgnn.errors import ParameterError
+from kgnn.estimator.carried import unused_by, used_by, warn_of_unused
 from kgnn.estimator.classifier import UNLABELED, Graphs
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, check, parameters
 from kgnn.estimator.saved_values import Reader, Writer, require_same_shapes
@@ -77,6 +78,8 @@ class Pretraining(GNNSettings, TrainingSettings):
             )
         graphs = as_dataset(X)
         require_several(graphs)
+        warn_of_unused(self, unused_by(self, graphs), graphs)
+        graphs = used_by(self, graphs)
         targets = np.full(len(graphs), UNLABELED)
         task = Task(graphs.with_targets(targets), targets, 1, None, self.random_state)
         network = GNNSettings._gnn(self, task)
@@ -188,7 +191,7 @@ class SavedEncoder:
             raise ParameterError(
                 f"The pre-trained encoder reads {_nodes_in_words(mine)}, the model "
                 f"{_nodes_in_words(yours)}: pre-train on graphs of the same kind, with the same "
-                "'features' and 'use_attributes'."
+                "'features' and 'use_node_attributes'."
             )
         own = {k: v for k, v in module.state_dict().items() if k.startswith("layers.")}
         try:
@@ -225,8 +228,8 @@ class SavedEncoder:
     def require_sound(self) -> None:
         """Refuse what has other types than it should; a file may claim anything."""
         plan, nodes = self.plan, self.plan.node_features
-        numbers = (plan.width, plan.layers, nodes.n_attributes)
-        texts = (self.method, self.dataset, *nodes.label_names)
+        numbers = (plan.width, plan.layers)
+        texts = (self.method, self.dataset, *nodes.label_names, *nodes.edge_names)
         is_sound = (
             isinstance(plan, EncoderPlan)
             and isinstance(nodes, NodeFeatures)
@@ -234,6 +237,9 @@ class SavedEncoder:
             and all(type(each) is int and each >= 0 for each in numbers)
             and isinstance(nodes.degrees, bool)
             and isinstance(nodes.label_names, tuple)
+            and isinstance(nodes.edge_names, tuple)
+            and all(isinstance(each, float) for each in (*nodes.middles, *nodes.distances))
+            and len(nodes.middles) == len(nodes.distances)
             and all(isinstance(each, str) for each in texts)
             and all(isinstance(each, float) for each in self.loss)
         )

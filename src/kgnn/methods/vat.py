@@ -45,6 +45,8 @@ class VAT(SemiSupervisedClassifier):
         Length ξ at which the worst direction is looked for.
     power_iterations : int
         Steps of that search.
+    use_edge_labels : bool
+        Whether labels of edges are read, where the graphs have some.
 
     References
     ----------
@@ -60,6 +62,7 @@ class VAT(SemiSupervisedClassifier):
     (20, 2)
     """
 
+    use_edge_labels: bool = True
     weight: NonNegative | tuple[NonNegative, ...] = (0.3, 0.1, 1.0)
     eps: NonNegative = 1.0
     norm: Norm = "graph"

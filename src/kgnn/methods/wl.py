@@ -29,8 +29,8 @@ class WL(FeaturizedClassifier):
         Normalizations to choose from.
     start : {"auto", "labels", "degree", "constant"}
         What a node looks like at depth 0.
-    edge_labels : bool
-        Whether edges of different labels make a difference.
+    use_node_attributes, use_edge_labels : bool
+        Whether what nodes and edges carry makes a difference, where the graphs have it.
     kernel : {"subtree", "assignment"}
         The subtree kernel, or the optimal assignment kernel (Kriege et al., NeurIPS 2016).
 
@@ -52,7 +52,8 @@ class WL(FeaturizedClassifier):
     counts: tuple[Literal["raw", "log", "sqrt", "binary"], ...] = ("raw", "log", "sqrt")
     normalize: tuple[Literal["graph", "level", None], ...] = ("graph", None)
     start: Literal["auto", "labels", "degree", "constant"] = "auto"
-    edge_labels: bool = False
+    use_node_attributes: bool = True
+    use_edge_labels: bool = True
     kernel: Literal["subtree", "assignment"] = "subtree"
 
     def _featurizers(self) -> list[Featurizer]:
@@ -65,7 +66,6 @@ class WL(FeaturizedClassifier):
                 counts=counts,
                 normalize=normalize,
                 start=self.start,
-                edge_labels=self.edge_labels,
             )
             for depth, counts, normalize in product(self.iterations, transforms, self.normalize)
         ]

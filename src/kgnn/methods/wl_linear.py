@@ -33,6 +33,8 @@ class WLLinear(GraphClassifier):
         Coordinates; ``auto`` is half as many as there are labeled graphs, from 64 to 256.
     C : float
         Inverse of the penalty, for coordinates of a mean squared length of 8.
+    use_node_attributes, use_edge_labels : bool
+        Whether what nodes and edges carry is read, where the graphs have it.
 
     Attributes
     ----------
@@ -58,6 +60,8 @@ class WLLinear(GraphClassifier):
     kernel: object = "auto"
     dimensions: Count | Literal["auto"] = "auto"
     C: Annotated[float, Bounds(1e-9)] = PENALTY
+    use_node_attributes: bool = True
+    use_edge_labels: bool = True
 
     _cross_fits: ClassVar[bool] = True
 

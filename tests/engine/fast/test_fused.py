@@ -24,10 +24,7 @@ GRAPHS = planted_motifs(8, n_nodes=10)
 
 def batch_of(graphs, colors, rows=None):
     features = NodeFeatures.of(graphs)
-    if colors:
-        batches = ColorBatches(graphs, features.kinds(graphs), features.vectors, 3)
-    else:
-        batches = GraphBatches(graphs, features)
+    batches = ColorBatches(graphs, features, 3) if colors else GraphBatches(graphs, features)
     batch = batches[np.arange(len(graphs)) if rows is None else rows]
     batch.__dict__["features"] = batch.features.double().requires_grad_()
     return batch
@@ -102,8 +99,9 @@ def test_any_graphs_give_the_same_in_one_function(graphs, colors, pooling, dropo
     """With isolated nodes, self loops, one-node graphs, graphs without nodes, single graphs."""
     if graphs.n_nodes < 2:
         return
-    width = NodeFeatures.of(graphs).width
-    module = network(width, pooling=pooling, readout="both", dropout=dropout)
+    features = NodeFeatures.of(graphs)
+    options = {"pooling": pooling, "readout": "both", "edge_kinds": features.n_edge_kinds}
+    module = network(features.width, dropout=dropout, **options)
     assert_same(module, batch_of(graphs, colors))
 
 

@@ -1,5 +1,7 @@
 """By color or node by node: the same numbers, the same gradients."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from kgnn.engine.fast.layers import batch_norm
 from kgnn.engine.fast.quotients import ColorBatches, batches_of
 from kgnn.engine.gin import GIN, GINLayer
 from kgnn.engine.node_features import NodeFeatures
+from kgnn.errors import GraphDataError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.loading import load
 from kgnn.graphs.packing import pack
@@ -19,7 +22,7 @@ from tests.graphs.strategies import datasets
 def both_ways(graphs, layers=3, degrees=False):
     features = NodeFeatures.of(graphs, degrees=degrees)
     plain = GraphBatches(graphs, features)
-    return plain, ColorBatches(graphs, features.kinds(graphs), features.vectors, layers)
+    return plain, ColorBatches(graphs, features, layers)
 
 
 def passed(module, batch, weights):
@@ -36,7 +39,9 @@ def passed(module, batch, weights):
 def assert_same(graphs, rows, degrees=False):
     plain, colored = both_ways(graphs, degrees=degrees)
     torch.manual_seed(0)
-    module = GIN(plain.node_features.width, 3, width=8, dropout=0.0, readout="both", pooling="all")
+    features = plain.node_features
+    options = {"readout": "both", "pooling": "all", "edge_kinds": features.n_edge_kinds}
+    module = GIN(features.width, 3, width=8, dropout=0.0, **options)
     module.double()
     with torch.no_grad():  # away from sums of exactly zero, where the compressed one has no slope
         for norm in (*(layer.norm for layer in module.layers), module.pooled_norm):
@@ -134,7 +139,45 @@ def test_what_does_not_shrink_stays_as_it_is():
     assert isinstance(batches_of(alike, NodeFeatures.of(alike), 0), GraphBatches)
 
 
-def test_attributes_are_passed_node_by_node():
-    graphs = pack("real", [3], [0, 1], [1, 2], node_attributes=[[0.5], [1.5], [0.5]])
-    features = NodeFeatures.of(graphs, use_attributes=True)
-    assert isinstance(batches_of(graphs, features, 3), GraphBatches)
+def test_attributes_with_many_values_are_passed_node_by_node():
+    values = np.random.default_rng(0).normal(size=(60, 2))
+    graphs = replace(random_graphs(3, n_nodes=20), node_attributes=values)
+    assert isinstance(batches_of(graphs, NodeFeatures.of(graphs), 3), GraphBatches)
+
+
+def test_attributes_with_few_values_are_passed_by_color():
+    star = pack("star", [6], [0] * 5, [1, 2, 3, 4, 5], node_attributes=[[0.0]] + [[1.5]] * 5)
+    batches = batches_of(star, NodeFeatures.of(star), 3)
+    assert batches.n_rows[0].tolist() == [2, 2, 2, 2]
+    assert_same(star, np.array([0]))
+
+
+def test_messages_along_edges_of_kinds_are_those_of_a_plain_loop():
+    labels = ["a", "b", "a", "c"]
+    graphs = pack("kinds", [4, 1], [0, 0, 0, 2], [1, 2, 3, 2], edge_labels=labels)
+    features = NodeFeatures.of(graphs)
+    x = torch.randn(5, 3, dtype=torch.float64)
+    layer = GINLayer(3, 4, features.n_edge_kinds).double().eval()
+    sums = x.clone()
+    for node in range(5):
+        for arc in range(graphs.arc_offsets[node], graphs.arc_offsets[node + 1]):
+            edge = layer.edges[graphs.edge_labels[arc]]
+            sums[node] = sums[node] + torch.relu(x[graphs.neighbors[arc]] + edge)
+    expected = layer.norm(layer.outer(layer.inner(sums).relu()).relu())
+    batch = GraphBatches(graphs, features)[np.arange(2)]
+    torch.testing.assert_close(layer.plain(x, batch, 1), expected)
+    torch.testing.assert_close(layer(x, batch, 1), expected)
+    inputs = (x.requires_grad_(), *layer.parameters())
+    torch.autograd.gradcheck(lambda v, *_: layer(v, batch, 1), inputs)
+
+
+def test_an_edge_label_that_training_did_not_know_adds_nothing():
+    known = pack("known", [2, 2], [0, 2], [1, 3], edge_labels=["a", "b"])
+    other = pack("other", [2], [0], [1], edge_labels=["c"])
+    features = NodeFeatures.of(known)
+    layer = GINLayer(1, 4, features.n_edge_kinds).eval()
+    batch = GraphBatches(other, features)[np.arange(1)]
+    x = torch.tensor([[2.0], [-3.0]])
+    assert batch.sums(1).forward(layer.send(x, batch, 1)).tolist() == [[2.0], [-1.0]]
+    with pytest.raises(GraphDataError, match="no labels"):
+        features.arc_kinds(pack("bare", [2], [0], [1]))

@@ -13,7 +13,7 @@ evaluation and other encoders use that one.
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from kgnn.engine.batch import Batch
 from kgnn.engine.fast.layers import update_running_stats
 from kgnn.engine.gin import GINLayer
+from kgnn.engine.messages import Messages
 from kgnn.engine.sparse import Weights
 
 if TYPE_CHECKING:
@@ -131,21 +132,28 @@ class _Steps:
 
     def __init__(self, fused: Fused, batch: Batch, classify: bool) -> None:
         gin, (*norms, pooled_norm) = fused.gin, fused.norms
-        pairs = zip(fused.arrays[::2], fused.arrays[1::2], strict=True)  # weight and bias
+        arrays = iter(fused.arrays)
+
+        def linear() -> _Linear:
+            return _Linear(next(arrays), next(arrays))
+
         self.layers: list[list[Any]] = []
         for depth, norm in enumerate(norms, start=1):
-            inner, outer = _Linear(*next(pairs)), _Linear(*next(pairs))
-            normal = _Norm(*next(pairs), norm, batch.weights(depth))
-            self.layers.append([batch.sums(depth), inner, _ReLU(), outer, _ReLU(), normal])
+            messages = batch.messages(depth)
+            first = _NoMessages() if messages is None else _Send(next(arrays), messages)
+            inner, outer = linear(), linear()
+            normal = _Norm(next(arrays), next(arrays), norm, batch.weights(depth))
+            steps = [first, batch.sums(depth), inner, _ReLU(), outer, _ReLU(), normal]
+            self.layers.append(steps)
         depths = range(len(norms) if gin.pooling == "last" else 0, len(norms) + 1)
         self.pools = {depth: batch.graph_sums(depth) for depth in depths}
         self.top: list[Any] = [] if gin.readout == "sum" else [_Log(gin.readout == "both")]
-        self.top.append(_Norm(*next(pairs), pooled_norm, None))
+        self.top.append(_Norm(next(arrays), next(arrays), pooled_norm, None))
         if classify and fused.dropout is not None:
-            inner, outer = _Linear(*next(pairs)), _Linear(*next(pairs))
+            inner, outer = linear(), linear()
             self.top += [inner, _ReLU(), _Dropout(fused.dropout), outer]
         every = (*chain(*self.layers), *self.top)
-        self.trained = [step for step in every if isinstance(step, (_Linear, _Norm))]
+        self.trained = [step for step in every if isinstance(step, (_Send, _Linear, _Norm))]
 
     def forward(self, x: Matrix) -> Matrix:
         pooled = [self.pools[0].forward(x)] if 0 in self.pools else []
@@ -161,30 +169,63 @@ class _Steps:
         return x
 
     def backward(self, grad: Matrix, arrays: list[Matrix], to_features: bool) -> Matrix | None:
-        # Not strict: the classifier's gradients stay zero if it was not used.
-        for step, *gradients in zip(self.trained, arrays[::2], arrays[1::2], strict=False):
-            step.gradients = gradients
+        # The classifier's gradients stay zero if it was not used.
+        remaining = iter(arrays)
+        for step in self.trained:
+            step.gradients = list(islice(remaining, step.n_arrays))
         for step in reversed(self.top):
             grad = step.backward(grad)
         pooled = dict(zip(self.pools, np.split(grad, self.ends, axis=1), strict=True))
         last = len(self.layers)
         grad = self.pools[last].backward(pooled[last])
         for depth in range(last - 1, -1, -1):
-            sums, inner, *rest = self.layers[depth]
+            first, sums, inner, *rest = self.layers[depth]
             for step in reversed(rest):
                 grad = step.backward(grad)
-            if depth == 0 and not to_features:
+            if depth == 0 and not to_features and isinstance(first, _NoMessages):
                 inner.write_gradients(grad)
                 return None
-            grad = sums.backward(inner.backward(grad))
+            grad = first.backward(sums.backward(inner.backward(grad)))
+            if depth == 0 and not to_features:
+                return None
             if depth in self.pools:
                 grad += self.pools[depth].backward(pooled[depth])
         return grad
 
 
+class _NoMessages:
+    """Rows as they are, where all edges are alike."""
+
+    def forward(self, x: Matrix) -> Matrix:
+        return x
+
+    def backward(self, grad: Matrix) -> Matrix:
+        return grad
+
+
+class _Send:
+    """What rows send along edges of each kind."""
+
+    n_arrays = 1
+    gradients: list[Matrix]
+
+    def __init__(self, edges: Matrix, messages: Messages) -> None:
+        self.edges, self.messages = edges, messages
+
+    def forward(self, x: Matrix) -> Matrix:
+        sent, self.depends = self.messages.forward(x, self.edges)
+        return sent
+
+    def backward(self, grad: Matrix) -> Matrix:
+        grad = grad * self.depends
+        self.gradients[0][:] = self.messages.by_kinds(grad, len(self.edges))
+        return self.messages.by_rows(grad)
+
+
 class _Linear:
     """``x Wᵀ + b``."""
 
+    n_arrays = 2
     gradients: list[Matrix]
 
     def __init__(self, weight: Matrix, bias: Matrix) -> None:
@@ -237,6 +278,7 @@ class _Dropout:
 class _Norm:
     """BatchNorm in training, of rows that may stand for several nodes each."""
 
+    n_arrays = 2
     gradients: list[Matrix]
 
     def __init__(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def gin_layer(layer: GINLayer, x: Tensor, batch: Batch, depth: int) -> Tensor:
     """Return what ``layer.plain(x, batch, depth)`` returns, with the same gradients."""
     inner, outer, norm = layer.inner, layer.outer, layer.norm
+    x = layer.send(x, batch, depth)
     sums, weights = batch.sums(depth), batch.weights(depth)
     matrices = inner.weight, inner.bias, outer.weight, outer.bias
     if weights is None or weights.total < 2 or not norm.training:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from scipy import sparse
 from torch import Tensor
 
 from kgnn.engine.batch import Batch, Batches, GraphBatches
+from kgnn.engine.messages import Messages, received
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.sparse import OverGraphs, Product, Weighted, Weights
 from kgnn.graphs.graph import GraphDataset, Ints, ShortInts, offsets_of, ranges
@@ -67,6 +69,7 @@ class ColorBatch(Batch):
     counts: Sequence[Tensor]  # for each depth, (n_colors,) float32: nodes of each color
     graph_offsets: Sequence[Tensor]  # for each depth, (n_graphs + 1,) int32
     products: list[Weighted]  # M and its transpose, for each depth from 1 on
+    sent: Sequence[Messages]  # into each depth from 1 on; empty if all edges are alike
 
     def __len__(self) -> int:
         return len(self.graph_offsets[0]) - 1
@@ -74,6 +77,10 @@ class ColorBatch(Batch):
     def sums(self, depth: int) -> Weighted:
         """Return the sums over a node of each color and its neighbors."""
         return self.products[depth - 1]
+
+    def messages(self, depth: int) -> Messages | None:
+        """Return what nodes of each color send along edges of each kind."""
+        return self.sent[depth - 1] if self.sent else None
 
     def weights(self, depth: int) -> Weights:
         """Return how many nodes each color stands for."""
@@ -87,57 +94,80 @@ class ColorBatch(Batch):
 class ColorBatches:
     """Graphs shrunk to their colors, from which batches are taken, any rows at a time.
 
-    ``kinds`` distinguish nodes before the first layer; ``vectors`` maps them to node vectors.
+    Where edges have kinds, rows are summed over messages (`kgnn.engine.messages`).
 
     Attributes
     ----------
     lists : Packed
         What each graph consists of. For each depth from 1 on, M and its transpose: columns of the
         entries, matrix by matrix, then where the entries of each row begin, both counted within
-        the graph. Then, for each depth, how many nodes have each color. Last the kinds of depth 0.
+        the graph. With kinds of edges, for each depth from 1 on where the messages of each row
+        begin. Then, for each depth, how many nodes have each color, and the kinds of depth 0. With
+        kinds of edges, the kind of each message at the end.
     values : (n_entries,) float32
         The entries, in the order of their columns.
     """
 
-    def __init__(
-        self,
-        graphs: GraphDataset,
-        kinds: ShortInts,
-        vectors: Callable[[ShortInts], Tensor],
-        layers: int,
-    ) -> None:
-        self.sizes, self.vectors = graphs.graph_sizes, vectors
+    def __init__(self, graphs: GraphDataset, node_features: NodeFeatures, layers: int) -> None:
+        self.sizes, self.layers = graphs.graph_sizes, layers
+        kinds, self.vectors = _kinds_and_vectors(graphs, node_features)
+        arc_kinds = node_features.arc_kinds(graphs)
+        arcs = None if arc_kinds is None else mix(arc_kinds.astype(np.uint64))
         counts, firsts, matrices = [], [], []
+        sent: list[Messages] = []
+        sent_firsts: list[Ints] = []
         before = np.empty(0, dtype=np.int64)  # color of each node one depth up
-        for depth, coloring in enumerate(refine(graphs, mix(kinds.astype(np.uint64)), layers)):
+        for depth, coloring in enumerate(
+            refine(graphs, mix(kinds.astype(np.uint64)), layers, arcs)
+        ):
             color, examples, first = _colors_of_graphs(graphs, coloring)
             counts.append(np.bincount(color, minlength=len(examples)))
             firsts.append(first)
             if depth == 0:
                 kinds_of_colors = kinds[examples]
             else:
-                shape = (len(examples), len(counts[-2]))
-                matrix = _sums(graphs, examples, before, shape)
-                matrices += [(matrix, depth, depth - 1), (matrix.T.tocsr(), depth - 1, depth)]
+                column_first = firsts[-2]
+                if arc_kinds is None:
+                    matrix = _sums(graphs, examples, before, (len(examples), len(counts[-2])))
+                else:
+                    matrix, messages = received(graphs, arc_kinds, examples, before)
+                    ends = np.append(messages.starts, len(messages.kinds))
+                    column_first = ends[column_first].astype(np.int64)
+                    sent.append(messages)
+                    sent_firsts.append(column_first)
+                matrices += [(matrix, first, column_first), (matrix.T.tocsr(), column_first, first)]
             before = color
         starts, columns, entry_firsts = [], [], []
-        for matrix, row_depth, column_depth in matrices:
-            first, entry_first = firsts[row_depth], matrix.indptr[firsts[row_depth]]
-            starts.append(matrix.indptr[:-1] - np.repeat(entry_first[:-1], np.diff(first)))
-            shift = np.repeat(firsts[column_depth][:-1], np.diff(entry_first))
+        for matrix, row_first, column_first in matrices:
+            entry_first = matrix.indptr[row_first]
+            starts.append(matrix.indptr[:-1] - np.repeat(entry_first[:-1], np.diff(row_first)))
+            shift = np.repeat(column_first[:-1], np.diff(entry_first))
             columns.append(matrix.indices - shift)
             entry_firsts.append(entry_first.astype(np.int64))
-        self.lists = Packed.of(
-            [*columns, *starts, *counts, kinds_of_colors],
-            [*entry_firsts, *(firsts[depth] for _, depth, _ in matrices), *firsts, firsts[0]],
-        )
-        self.values = np.concatenate([m.data for m, *_ in matrices])
-        self.layers, self._column_depths = layers, [depth for *_, depth in matrices]
+        sent_starts = [
+            each.starts - np.repeat(sent_first[:-1], np.diff(first))
+            for each, sent_first, first in zip(sent, sent_firsts, firsts, strict=False)
+        ]
+        places = [*columns, *starts, *sent_starts]
+        row_firsts = [row_first for _, row_first, _ in matrices]
+        place_firsts = [*entry_firsts, *row_firsts, *firsts[: len(sent)]]
+        things: list[NDArray[Any]] = [*counts, kinds_of_colors, *(each.kinds for each in sent)]
+        thing_firsts = [*firsts, firsts[0], *sent_firsts]
+        self.lists = Packed.of([*places, *things], [*place_firsts, *thing_firsts])
+        self.values = np.concatenate([matrix.data for matrix, *_ in matrices])
+        self._n_sent = len(sent)
+        self._counts = slice(len(places), len(places) + layers + 1)  # lists of counts
+        # Which lists have one thing for each column of M: colors one depth up, or messages. The
+        # columns of its transpose are colors.
+        first_sent = self._counts.stop + 1
+        of_columns = [(first_sent if sent else len(places)) + depth for depth in range(layers)]
+        of_rows = range(len(places) + 1, len(places) + 1 + layers)
+        self._column_lists = list(chain(*zip(of_columns, of_rows, strict=True)))
 
     @property
     def n_rows(self) -> Ints:
         """Number of colors of each graph, for each depth, ``(n_graphs, n_depths)``."""
-        return self.lists.sizes[:, 4 * self.layers : -1]
+        return self.lists.sizes[:, self._counts]
 
     @property
     def n_entries(self) -> Ints:
@@ -160,9 +190,11 @@ class ColorBatches:
         places = ranges(starts.ravel(), sizes.ravel())
         found = self.lists.values.take(places)
         # Matrices become blocks along the diagonals of larger ones.
-        color_offsets = offsets[2 * n : -1]
-        shifts = np.concatenate([color_offsets[self._column_depths, :-1], offsets[:n, :-1]])
-        shifted = np.repeat(shifts.ravel(), sizes[: 2 * n].ravel())
+        shifts = [offsets[self._column_lists, :-1], offsets[:n, :-1]]
+        if self._n_sent:
+            shifts.append(offsets[-self._n_sent :, :-1])
+        n_shifted = self._counts.start  # lists of places within a graph
+        shifted = np.repeat(np.concatenate(shifts).ravel(), sizes[:n_shifted].ravel())
         found[: len(shifted)] += shifted
         lengths = offsets[:, -1]
         lists = _split(found, lengths)
@@ -170,11 +202,12 @@ class ColorBatches:
         counts = torch.from_numpy(found[len(shifted) :].astype(np.float32))
         matrices = list(map(Product, lists[:n], lists[n : 2 * n], values))
         return ColorBatch(
-            self.vectors(lists[-1]),
+            self.vectors(lists[self._counts.stop]),
             int(self.sizes.take(rows).sum()),
-            counts.split(lengths[2 * n :].tolist()),
-            torch.from_numpy(color_offsets).unbind(),
+            counts.split(lengths[n_shifted:].tolist()),
+            torch.from_numpy(offsets[self._counts]).unbind(),
             [Weighted(*matrices[i : i + 2]) for i in range(0, n, 2)],
+            list(map(Messages, lists[2 * n : n_shifted], lists[self._counts.stop + 1 :])),
         )
 
 
@@ -187,14 +220,29 @@ def _split(array: NDArray[Any], lengths: ShortInts) -> list[NDArray[Any]]:
 def batches_of(graphs: GraphDataset, node_features: NodeFeatures, layers: int) -> Batches:
     """Prepare graphs for a GIN: by color where that is less work, else node by node.
 
-    ``layers`` is 0 for a network that must see the nodes themselves. Continuous attributes make
-    all nodes different.
+    ``layers`` is 0 for a network that must see the nodes themselves. Nodes with different
+    attributes have different colors.
     """
-    if layers > 0 and not node_features.n_attributes and graphs.n_nodes > 0:
-        shrunk = ColorBatches(graphs, node_features.kinds(graphs), node_features.vectors, layers)
-        if shrunk.work < _LESS * layers * (_ROW * graphs.n_nodes + graphs.n_arcs):
-            return shrunk
+    if layers == 0 or graphs.n_nodes == 0:
+        return GraphBatches(graphs, node_features)
+    shrunk = ColorBatches(graphs, node_features, layers)
+    plain_work = layers * (_ROW * graphs.n_nodes + graphs.n_arcs)
+    # Messages are found once for all batches, so colors pay even if all nodes differ.
+    if node_features.n_edge_kinds or shrunk.work < _LESS * plain_work:
+        return shrunk
     return GraphBatches(graphs, node_features)
+
+
+def _kinds_and_vectors(
+    graphs: GraphDataset, node_features: NodeFeatures
+) -> tuple[ShortInts, Callable[[ShortInts], Tensor]]:
+    """Return what distinguishes nodes before the first layer, and what becomes of it."""
+    if not node_features.n_attributes:
+        return node_features.kinds(graphs), node_features.vectors
+    vectors = node_features(graphs)
+    distinct, kinds = np.unique(vectors.numpy(), axis=0, return_inverse=True)
+    table = torch.from_numpy(distinct)
+    return kinds.astype(np.int32), lambda some: table[torch.from_numpy(some)]
 
 
 def _colors_of_graphs(

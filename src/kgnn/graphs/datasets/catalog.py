@@ -119,6 +119,18 @@ def is_known(name: str) -> bool:
     return _entry_of(name) is not None
 
 
+def is_in_paper(name: str) -> bool:
+    """Tell whether the paper has a dataset of this name.
+
+    Examples
+    --------
+    >>> is_in_paper("imdb-b"), is_in_paper("MUTAG"), is_in_paper("my/graphs.jsonl")
+    (True, False, False)
+    """
+    entry = _entry_of(name)
+    return entry is not None and entry.in_paper
+
+
 def find(name: str) -> CatalogEntry:
     """Return the entry of a name or alias, whatever its case and punctuation.
 
