@@ -32,6 +32,7 @@ _DAMAGE = (
     NotImplementedError,
     OSError,
     ValueError,
+    LookupError,  # of a member without a name
     MemoryError,  # LZMA allocates as much as the file asks for
 )
 
