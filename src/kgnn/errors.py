@@ -15,12 +15,31 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+# Characters that a terminal obeys instead of showing, or that turn the direction of text around.
+# Breaks of lines are not among them: messages have some of their own.
+_OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Write the control characters in a text as escapes, such as ``\x1b``, so that they show.
+
+    Examples
+    --------
+    >>> print(visible("red: \x1b[31m"))
+    red: \x1b[31m
+    """
+    return _OBEYED.sub(lambda found: ascii(found[0])[1:-1], text)
+
 
 class KgnnError(Exception):
-    """Root of all errors of this package."""
+    """Root of all errors of this package; its message has no control characters."""
+
+    def __init__(self, *told: object) -> None:
+        super().__init__(*(visible(each) if isinstance(each, str) else each for each in told))
 
 
 class GraphDataError(KgnnError, ValueError):
@@ -68,6 +87,9 @@ class DatasetUnavailableError(KgnnError, FileNotFoundError):
 class KgnnWarning(UserWarning):
     """Something worth knowing about the data or a result; the work goes on."""
 
+    def __init__(self, *told: object) -> None:
+        super().__init__(*(visible(each) if isinstance(each, str) else each for each in told))
+
 
 def excerpt(value: object, length: int = 80) -> str:
     """Return the beginning of a text, for messages about input that may be very long.
@@ -77,7 +99,7 @@ def excerpt(value: object, length: int = 80) -> str:
     >>> excerpt("short"), excerpt(["a" * 9, "b" * 9], length=14)
     ('short', "['aaaaaaaaa', …")
     """
-    text = str(value)
+    text = str(value).replace("\n", r"\n")  # what is quoted stays on its line
     return text if len(text) <= length else f"{text[:length]}…"
 
 

@@ -107,16 +107,16 @@ def test_ray_completes_a_grid_whose_workers_die(tmp_path, misbehaving):
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "auto"])
 def test_a_cluster_that_is_not_there_is_told(address):
     with pytest.raises(ClusterError, match=f"no Ray cluster at '{address}'"):
-        list(RayCluster(address=address)(cells_of("majority"), lambda cell: None))
+        list(RayCluster(address=address)(cells_of("majority"), print, print))
 
 
 def test_without_ray_the_command_that_installs_it_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'kgnn\[ray\]'"):
-        list(RayCluster()(cells_of("majority"), lambda cell: None))
+        list(RayCluster()(cells_of("majority"), print, print))
 
 
-def test_a_pool_that_breaks_between_two_cells_takes_no_cell_with_it(monkeypatch):
+def test_a_pool_that_breaks_between_two_cells_takes_no_cell_with_it(tmp_path, monkeypatch):
     """While a finished record is looked at, another process may die: then nothing can be given."""
     from loky import ProcessPoolExecutor
     from loky.process_executor import TerminatedWorkerError
@@ -130,6 +130,6 @@ def test_a_pool_that_breaks_between_two_cells_takes_no_cell_with_it(monkeypatch)
         return submit(self, *arguments)
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", sometimes)
-    records = list(Processes(2)(cells, lambda cell: None))
+    records = list(Processes(2)(cells, lambda cell: None, Store(tmp_path).put))
     assert sorted(record.cell.seed for record in records) == [cell.seed for cell in cells] == [0, 1]
     assert {record.outcome for record in records} == {"done"}

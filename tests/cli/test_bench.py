@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from kgnn.cli.main import app
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
 from kgnn.evaluation.metrics import METRICS
 from tests.benchmark.conftest import misbehaving, package  # noqa: F401
+from tests.cli.calling import kgnn  # noqa: F401
 
 GRID = """
 title = "Two methods on two datasets"
@@ -190,10 +193,45 @@ def test_an_engine_that_is_not_there_is_refused(grid, tmp_path):
 
 def _is_alive(pid):
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
         return False
-    return True
+
+
+def _in_session(leader):
+    """Return all processes of the session that a process started."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if stat.read_text().rpartition(")")[2].split()[3] == str(leader):
+                found.append(int(stat.parent.name))
+    return found
+
+
+def _require_all_end(pids):
+    deadline = time.monotonic() + 10
+    while alive := [pid for pid in pids if _is_alive(pid)]:
+        assert time.monotonic() < deadline, f"{len(alive)} processes are still there"
+        time.sleep(0.05)
+
+
+def _sleeping(misbehaving, store, folder, *options):  # noqa: F811
+    """Start a run whose second cell sleeps, and return it once that has begun."""
+    path = folder / "sleeping.toml"
+    path.write_text(
+        'title = "t"\nmethods = ["sleeping"]\ndatasets = ["cycles-and-trees"]\nsplits = 2'
+    )
+    running = subprocess.Popen(
+        [sys.executable, "-m", "kgnn", "bench", str(path), "-o", str(store), *options],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not list(misbehaving.iterdir()):
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.05)
+    return running
 
 
 @pytest.mark.parametrize(
@@ -203,6 +241,7 @@ def _is_alive(pid):
         ("processes", os.killpg, signal.SIGINT),
         ("processes", os.kill, signal.SIGINT),  # the workers hear nothing of it
         ("processes", os.kill, signal.SIGTERM),  # as a scheduler does it
+        ("processes", os.killpg, signal.SIGTERM),
         ("ray", os.killpg, signal.SIGINT),
     ],
 )
@@ -213,21 +252,9 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nobody_behind(
     misbehaving,  # noqa: F811
     tmp_path,
 ):
-    path, store = tmp_path / "sleeping.toml", tmp_path / "store"
-    path.write_text(
-        'title = "t"\nmethods = ["sleeping"]\ndatasets = ["cycles-and-trees"]\nsplits = 2'
-    )
-    command = [sys.executable, "-m", "kgnn", "bench", str(path), "-o", str(store)]
-    running = subprocess.Popen(
-        [*command, "--engine", engine, "--workers", "1"],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    while not (sleeping := list(misbehaving.iterdir())):  # it has come to the second cell
-        assert running.poll() is None, running.communicate()
-        time.sleep(0.05)
+    store = tmp_path / "store"
+    running = _sleeping(misbehaving, store, tmp_path, "--engine", engine, "--workers", "1")
+    started = _in_session(running.pid)
     interrupt(running.pid, sent)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130
@@ -235,7 +262,38 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nobody_behind(
     assert err.strip().startswith("stopped; what is finished is in")
     assert len(err.strip().splitlines()) == 1
     assert [record.cell.seed for record in Store(store)] == [0]
-    deadline = time.monotonic() + 10
-    while any(_is_alive(int(mark.name)) for mark in sleeping):
-        assert time.monotonic() < deadline, "a worker is still there"
+    _require_all_end(started)
+
+
+def test_workers_of_a_killed_run_end_and_what_they_finished_is_kept(misbehaving, tmp_path):  # noqa: F811
+    store = tmp_path / "store"
+    running = _sleeping(misbehaving, store, tmp_path, "--workers", "2")
+    started = _in_session(running.pid)
+    assert len(started) > 2
+    while not (store.is_dir() and list(Store(store))):
         time.sleep(0.05)
+    running.kill()
+    running.communicate(timeout=30)
+    _require_all_end(started)
+    assert [record.cell.seed for record in Store(store)] == [0]
+    with Store(store).locked():  # the lock of the dead does not hold
+        pass
+
+
+def test_a_second_run_on_a_store_is_told_who_has_it(misbehaving, tmp_path, kgnn):  # noqa: F811
+    store = tmp_path / "store"
+    running = _sleeping(misbehaving, store, tmp_path, "--engine", "here")
+    try:
+        second = kgnn("bench", tmp_path / "sleeping.toml", "-o", store)
+    finally:
+        running.kill()
+        running.communicate()
+    assert second.code == 1
+    assert f"process {running.pid} on" in second.err
+    assert "--workers" in second.err
+
+
+def test_a_store_to_which_nothing_was_written_is_not_there(tmp_path):
+    with Store(tmp_path / "store").locked():
+        pass
+    assert not list(tmp_path.iterdir())

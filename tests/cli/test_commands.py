@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kgnn.cli.main import main
+from kgnn.estimator.registry import make
 from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.readers import jsonl
 
@@ -312,3 +315,24 @@ def test_similar_shows_the_nearest_graphs_with_their_kernel_values(tmp_path):
     assert wrong.returncode == 2
     assert "no graph '99'" in wrong.stderr
     assert "0 to 11" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["fit {} -o model", "run wl {}", "run kgnn {} --protocol budget --labels 20", "compare {}",
+     "suggest --simulate {}", "evaluate model {}"],
+)  # fmt: skip
+def test_measured_numbers_are_one_error_with_advice(tmp_path, command, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    graphs = cycles_and_trees(40)
+    if "evaluate" in command:
+        make("wl").fit(graphs).save("model")
+    numbers = [str(0.5 + row / 7) for row in range(40)]
+    codes = np.argsort(np.argsort(numbers))
+    jsonl.write(replace(graphs, targets=codes, class_names=tuple(sorted(numbers))), "x.jsonl")
+    done = kgnn(*command.format("x.jsonl").split())
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = [line for line in done.stderr.splitlines() if line]
+    assert "40 different numbers" in line
+    assert "make classes of them" in line

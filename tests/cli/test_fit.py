@@ -186,7 +186,7 @@ def test_bad_labels_are_one_line_and_leave_no_model(kgnn, files, labels, code, m
         (("--labels", "labels.csv", "--id-column", "mol"), "has no column 'mol'"),
         (("--labels", "labels.csv", "--validation", "0.9"), "from 0 to 0.5, got 0.9"),
         (("--set", "tree=3"), "Did you mean trees?"),
-        (("--set", "trees=0"), "'trees' parameter of LDP must be"),
+        (("--set", "cross_fit=-1"), "'cross_fit' parameter of LDP must be"),
         (
             ("--read", "smiles_column=s"),
             "--read smiles_column is for SMILES in CSV; graphs.jsonl is JSON Lines",
@@ -196,7 +196,8 @@ def test_bad_labels_are_one_line_and_leave_no_model(kgnn, files, labels, code, m
     ],
 )
 def test_misuse_is_one_line(kgnn, files, arguments, message):
-    done = fit(kgnn, *arguments, method="ldp")
+    method = () if "--method" in arguments else ("--method", "ldp")
+    done = kgnn("fit", "graphs.jsonl", "-o", "model", *method, *arguments)
     assert done.code in (1, 2)
     assert message in done.err
     assert not (files / "model").exists()

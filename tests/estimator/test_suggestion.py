@@ -113,7 +113,7 @@ def cluster_of(found) -> list[int]:
 
 def test_coverage_reaches_every_cluster():
     graphs, _ = clustered()
-    other = as_dataset([nx.complete_bipartite_graph(5, 5)])
+    other = as_dataset([nx.Graph(nx.complete_bipartite_graph(5, 5).edges)])
     found = next_to_label(graphs, other, UNSURE, CLASSES, 12)
     assert set(cluster_of(found)) == {0, 1, 2}
     assert set(cluster_of(found[:2])) == {0, 1}  # the large ones first

@@ -70,7 +70,8 @@ def test_what_could_not_be_written_again_is_refused(graph, message):
         GraphCollector().add("line 1", 2, [(0, 1)], **graph)
 
 
-def test_too_many_nodes_are_named_by_place():
+def test_too_many_nodes_are_named_by_place(monkeypatch):
+    monkeypatch.setenv("KGNN_MAX_BARE_NODES", str(2**40))
     graphs = GraphCollector()
     graphs.add("line 1", 2**31 - 2, [])
     with pytest.raises(GraphDataError, match="line 2: a dataset holds at most 2147483647 nodes"):

@@ -1,8 +1,10 @@
 """Where cells run: in this process, in local processes, or on a Ray cluster.
 
-An engine takes cells and yields their records as they come, in any order. It starts a cell only
-when there is room for it, so that few are running if it is interrupted, and ends its workers when
-it is done, closed or interrupted.
+An engine takes cells and yields their records as they come, in any order. Each record has then been
+kept: a local worker does so itself as soon as it has one, so that nothing is lost if this process
+ends before it has heard of it. An engine starts a cell only when there is room for it, so that few
+are running if it is interrupted, and ends its workers when it is done, closed or interrupted; those
+of a process that was killed end by themselves.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ from typing import Any, TypeVar
 from kgnn.benchmark.cell_run import died, run_cell
 from kgnn.benchmark.record import Cell, Record
 from kgnn.errors import KgnnError, MissingExtraError
+from kgnn.workers import end_with
 
 # Told when a cell starts.
 Started = Callable[[Cell], None]
+# Writes a record where it is to be; can be sent to another process.
+Keep = Callable[[Record], None]
 Records = Generator[Record, None, None]
-Engine = Callable[[Sequence[Cell], Started], Records]
+Engine = Callable[[Sequence[Cell], Started, Keep], Records]
 
 T = TypeVar("T")
 Answer = TypeVar("Answer")
@@ -40,17 +45,26 @@ _AHEAD = 2  # tasks that wait for each one that runs
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
+def _kept(record: Record, keep: Keep) -> Record:
+    keep(record)
+    return record
+
+
+def _run_and_keep(cell: Cell, memory_limit: int | None, keep: Keep) -> Record:
+    return _kept(run_cell(cell, memory_limit), keep)
+
+
 @dataclass(frozen=True)
 class ThisProcess:
     """Runs one cell after the other, here."""
 
     memory_limit: int | None = None  # bytes per cell
 
-    def __call__(self, cells: Sequence[Cell], started: Started) -> Records:
+    def __call__(self, cells: Sequence[Cell], started: Started, keep: Keep) -> Records:
         """Run cells."""
         for cell in cells:
             started(cell)
-            yield run_cell(cell, self.memory_limit)
+            yield _kept(run_cell(cell, self.memory_limit), keep)
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,7 @@ class Processes:
     n_workers: int | None = None  # as many as there are processors, if not given
     memory_limit: int | None = None  # bytes per cell
 
-    def __call__(self, cells: Sequence[Cell], started: Started) -> Records:
+    def __call__(self, cells: Sequence[Cell], started: Started, keep: Keep) -> Records:
         """Run cells."""
         # What a worker has loaded stays for the next cell; loky takes it for a leak and replaces
         # the worker, by which nothing is lost.
@@ -73,13 +87,14 @@ class Processes:
         waiting = list(cells)
         while waiting:
             n_workers = min(self.n_workers or os.cpu_count() or 1, len(waiting))
-            suspects = yield from self._until_one_dies(waiting, started, n_workers)
+            suspects = yield from self._until_one_dies(waiting, started, keep, n_workers)
             for suspect in suspects:
-                for guilty in (yield from self._until_one_dies([suspect], started, 1)):
-                    yield died(guilty, "the process died, twice (killed, or out of memory)")
+                for guilty in (yield from self._until_one_dies([suspect], started, keep, 1)):
+                    reason = "the process died, twice (killed, or out of memory)"
+                    yield _kept(died(guilty, reason), keep)
 
     def _until_one_dies(
-        self, waiting: list[Cell], started: Started, n_workers: int
+        self, waiting: list[Cell], started: Started, keep: Keep, n_workers: int
     ) -> Generator[Record, None, list[Cell]]:
         """Run what is waiting; where a process dies, return the cells that were in flight."""
         from concurrent.futures import FIRST_COMPLETED, wait
@@ -88,12 +103,14 @@ class Processes:
         from loky import ProcessPoolExecutor
 
         running: dict[Any, Cell] = {}
-        executor = ProcessPoolExecutor(n_workers, env=ONE_THREAD)
+        executor = ProcessPoolExecutor(
+            n_workers, env=ONE_THREAD, initializer=end_with, initargs=(os.getpid(),)
+        )
         try:
             while waiting or running:
                 while waiting and len(running) < n_workers:
                     try:
-                        future = executor.submit(run_cell, waiting[0], self.memory_limit)
+                        future = executor.submit(_run_and_keep, waiting[0], self.memory_limit, keep)
                     except BrokenProcessPool:  # a process has died since the last look
                         return list(running.values())
                     running[future] = waiting.pop(0)
@@ -135,7 +152,7 @@ class RayCluster:
     address: str | None = None
     memory_limit: int | None = None  # bytes per cell
 
-    def __call__(self, cells: Sequence[Cell], started: Started) -> Records:
+    def __call__(self, cells: Sequence[Cell], started: Started, keep: Keep) -> Records:
         """Run cells."""
         with self.connected() as ray:
             task = ray.remote(num_cpus=1, max_retries=_RETRIES)(run_cell)
@@ -147,7 +164,7 @@ class RayCluster:
                     started(cell)
                 finished, _ = ray.wait(list(running), num_returns=1)
                 for reference in finished:
-                    yield _record(ray, reference, running.pop(reference))
+                    yield _kept(_record(ray, reference, running.pop(reference)), keep)
 
     def room(self, ray: Any) -> int:
         """Return how many cells there is room for; a cluster may grow and shrink."""

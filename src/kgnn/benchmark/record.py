@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kgnn.errors import KgnnError
+from kgnn.graphs.readers.text import without_repeats
 
 if TYPE_CHECKING:
     from kgnn.evaluation.splits import Labels
@@ -162,7 +163,7 @@ class Record:
         True
         """
         try:
-            values = json.loads(text)
+            values = json.loads(text, object_pairs_hook=without_repeats)
         except (ValueError, RecursionError) as error:
             raise RecordError(f"{source} is not a record of a benchmark: {error}") from error
         if not isinstance(values, dict) or "format" not in values or "key" not in values:

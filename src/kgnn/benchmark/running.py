@@ -101,7 +101,10 @@ def run_missing(
     sizes: dict[str, float],
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Run the cells that have no finished record, longest first, and write each as it ends."""
+    """Run the cells that have no finished record, longest first, and write each as it ends.
+
+    Two runs would do the same cells twice, so the store is locked while there is something to do.
+    """
     # A record may have the dataset under another name; estimates go by those of the grid.
     records = [
         replace(record, cell=cell)
@@ -125,9 +128,11 @@ def run_missing(
     watch(progress)
     if not missing:  # an engine would start workers
         return progress
-    with closing(engine(missing, started)) as arriving:  # workers end whatever happens here
+    with (
+        store.locked(),
+        closing(engine(missing, started, store.put)) as arriving,  # workers end whatever happens
+    ):
         for record in arriving:
-            store.put(record)
             estimates.learn(record)
             progress.running.remove(record.cell)
             progress.finished.append(record)

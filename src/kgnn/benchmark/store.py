@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from socket import gethostname
+
+from filelock import FileLock, Timeout
 
 from kgnn.benchmark.record import Cell, OtherFormatError, Record, RecordError
-from kgnn.errors import DatasetUnavailableError, KgnnWarning, ParameterError
+from kgnn.errors import DatasetUnavailableError, KgnnError, KgnnWarning, ParameterError
 from kgnn.files import write_text
 from kgnn.progress import track
 
+_LOCK, _HOLDER = ".lock", ".lock-holder"
 _logger = logging.getLogger(__name__)
+
+
+class StoreInUseError(KgnnError):
+    """A store that another run is filling."""
 
 
 class Store:
@@ -42,6 +53,33 @@ class Store:
     def put(self, record: Record) -> None:
         """Write a record, all of it or nothing."""
         write_text(self.path(record.cell), record.to_json())
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs from filling the store inside the block; those of the dead do not count.
+
+        The folder is left as it was found, if nothing is written to it.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock, holder = FileLock(self.folder / _LOCK), self.folder / _HOLDER
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise StoreInUseError(
+                f"Another run is filling the store {self.folder}{_told(holder)}, and two would do "
+                "the same cells. Wait until it is done, or name another store. To use more "
+                "processors, give one run more --workers; to use more machines, --engine ray."
+            ) from None
+        try:
+            write_text(holder, json.dumps({"process": os.getpid(), "machine": gethostname()}))
+            yield
+        finally:
+            holder.unlink(missing_ok=True)
+            with suppress(OSError):
+                (self.folder / _LOCK).unlink()  # while it is held, so that nobody waits for it
+            lock.release()
+            with suppress(OSError):
+                self.folder.rmdir()  # only if it is empty
 
     def get(self, cell: Cell) -> Record | None:
         """Return the record of a cell; None without one, or with one that cannot be read."""
@@ -77,6 +115,15 @@ class Store:
                 warnings.warn(f"{error}. It is left out{advice}.", KgnnWarning, stacklevel=2)
             else:
                 yield record
+
+
+def _told(holder: Path) -> str:
+    """Say who holds a lock, as far as that can be read."""
+    try:
+        told = json.loads(holder.read_text(encoding="utf-8"))
+        return f" (process {told['process']} on {told['machine']})"
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""
 
 
 def _read(path: Path) -> Record:

@@ -32,12 +32,14 @@ from kgnn.cli.own_graphs import (
     reading_options,
     require_labels_file,
     require_writable,
+    save_anyway,
     tell_skipped,
+    unused_columns,
     where_classes_are,
     why_no_label,
 )
 from kgnn.cli.show import print_json, progress_bars, say
-from kgnn.errors import GraphDataError, KgnnError, KgnnWarning
+from kgnn.errors import GraphDataError, KgnnError, KgnnWarning, excerpt
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -114,7 +116,7 @@ def fit(
                 raise typer.Exit(_INTERRUPTED) from None
             seconds = time.perf_counter() - start
             model.fitted_on_["read"] = reading.record()  # for suggest, which reads all again
-            file = model.save(output)
+            file, is_in_place = save_anyway(model.save, output)
             if report is not None:
                 bars.update(waiting, description="writing the report")
                 _write_report(report, model, graphs, use, headline, seconds)
@@ -133,6 +135,8 @@ def fit(
     print_json(record) if as_json else _tell_result(record, model, quality, report)
     if model.interrupted_:
         raise typer.Exit(_INTERRUPTED)
+    if not is_in_place:
+        raise typer.Exit(1)
 
 
 def _read(reading: Reading, share: float, model: GraphClassifier) -> tuple[GraphDataset, LabelUse]:
@@ -154,6 +158,8 @@ def _tell_data(reading: Reading, found: LabeledGraphs, use: LabelUse) -> None:
     source = f"{find_format(reading.data).name}{where_classes_are(reading)}"
     tell_skipped(found.skipped)
     say(f"{reading.data} ({source})", *describe(found.graphs), use.reason)
+    if unused := unused_columns(reading):
+        say(f"columns that are not used: {excerpt(', '.join(unused), 300)}")
     if left_out := found.unknown_ids:
         say(f"{len(left_out)} ids are of no graph and were left out: {_first(left_out)}")
     table = reading.table

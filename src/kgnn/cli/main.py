@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import warnings
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.text import Text
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from kgnn import __version__
 from kgnn.cli.show import err
@@ -40,12 +41,32 @@ _COMMANDS = (
 class _Commands(TyperGroup):
     """All commands; one that is interrupted says that it stopped."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an empty text, which would be read as the current folder or as nothing at all."""
+        for before, word in zip(["kgnn", *args], args, strict=False):
+            if not word or re.fullmatch("--[a-z-]+=", word):
+                given = f"'{word}'" if word else f"an empty text after '{before}'"
+                raise ParameterError(f"Each word says something, got {given}. Is a variable unset?")
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:  # typer itself would leave without a word
             err().print("stopped")
             raise typer.Exit(130) from None
+
+
+class _Command(TyperCommand):
+    """A command that refuses an option given twice, of which the last would win."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for each in order:
+            is_single = isinstance(each, TyperOption) and not (each.multiple or each.is_flag)
+            if is_single and order.count(each) > 1:
+                raise ParameterError(f"{each.opts[0]} is given twice, and can have one value.")
+        return super().parse_args(ctx, args)
 
 
 def _show_version(asked: bool) -> None:
@@ -83,7 +104,7 @@ def make_app(commands: Iterable[str] = _COMMANDS) -> typer.Typer:
         if isinstance(command, typer.Typer):
             made.add_typer(command, name=name)
         else:
-            made.command(name)(command)
+            made.command(name, cls=_Command)(command)
     return made
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -55,6 +57,13 @@ DataArgument = Annotated[
     str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out graphs that cannot be read.")]
+ForSpreadsheets = Annotated[
+    bool,
+    typer.Option(
+        "--for-spreadsheets",
+        help="In CSV, put an apostrophe before text that a spreadsheet would run as a formula.",
+    ),
+]
 ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads to compute with.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 MetricOption = Annotated[
@@ -101,6 +110,8 @@ def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
             raise ParameterError(f"--read is written key=value, got '{setting}'.")
         if key not in known:
             raise UnknownNameError.of("option of reading", key, known)
+        if key in options:
+            raise ParameterError(f"--read {key} is given twice: {options[key]} and {value}.")
         if key not in found.options:
             others = " or ".join(each.name for each in FORMATS if key in each.options)
             raise ParameterError(f"--read {key} is for {others}; {source} is {found.name}.")
@@ -141,6 +152,7 @@ def load_with_labels(
     Graphs that cannot be read are left out if ``skips_bad``, else they are an error that lists
     them; None is for commands without the option ``--skip-bad``.
     """
+    from kgnn.estimator.labels import require_classes_of
     from kgnn.graphs.collector import named
     from kgnn.graphs.readers.labels_csv import label_graphs, merge_labels, read_labels
 
@@ -150,6 +162,7 @@ def load_with_labels(
     graphs, skipped = _load(source, options, skips_bad)
     graphs = named(graphs)
     if not table.paths:
+        require_classes_of(graphs)
         return LabeledGraphs(graphs, [], int((graphs.targets >= 0).sum()), skipped)
     # Labels may be of graphs that were left out.
     ignore_unknown = table.ignores_unknown or skipped.n > 0
@@ -157,6 +170,7 @@ def load_with_labels(
     only_in_data = int(((graphs.targets >= 0) & (labeled.targets < 0)).sum())
     if table.keeps_targets:
         labeled, _ = label_graphs(graphs, given, ignore_unknown=True, keep_targets=True)
+    require_classes_of(labeled)
     return LabeledGraphs(labeled, unknown_ids, only_in_data, skipped)
 
 
@@ -292,6 +306,12 @@ def why_no_label(reading: Reading, n_graphs: int) -> str:
     )
 
 
+def unused_columns(reading: Reading) -> list[str]:
+    """Return the columns of a table of graphs that nothing is read from."""
+    used, unused = _class_columns(reading)
+    return [*unused, *([used] if used and reading.table.paths else [])]
+
+
 def _class_columns(reading: Reading) -> tuple[str | None, list[str]]:
     """Return the column of a table with the classes, and those without a use."""
     from kgnn.graphs.loading import find_format
@@ -331,6 +351,29 @@ def require_writable_folder(folder: Path) -> None:
         raise _no_place(folder, error) from error
 
 
+class Saved(NamedTuple):
+    """Where something was saved, and whether that is where it was to be."""
+
+    file: Path
+    is_in_place: bool
+
+
+def save_anyway(save: Callable[[Path], Path], place: Path) -> Saved:
+    """Save what took long to make; where its place fails, in another one, and say so."""
+    try:
+        return Saved(save(place), True)
+    except KgnnError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        name = f"kgnn-{place.stem or 'model'}-{secrets.token_hex(4)}.safetensors"
+        for folder in (Path.cwd(), Path.home(), Path(tempfile.gettempdir())):
+            with suppress(KgnnError):
+                file = save(folder / name)
+                say(f"{error}. It was saved to {file} instead.")
+                return Saved(file, False)
+        raise
+
+
 def _probe(folder: Path) -> None:
     """Write something to a folder, or where it would be made, that is gone at once."""
     while not folder.exists():
@@ -350,7 +393,7 @@ def find_graph(graphs: GraphDataset, name: str) -> Graph:
     names = [] if graphs.graph_names is None else graphs.graph_names.tolist()
     if name in names:
         return graphs[names.index(name)]
-    if name.isdecimal() and int(name) < len(graphs):
+    if name.isascii() and name.isdecimal() and int(name) < len(graphs):
         return graphs[int(name)]
     numbers = f"numbers go from 0 to {len(graphs) - 1}"
     if names:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kgnn.cli.own_graphs import (
+    ForSpreadsheets,
     ReadOption,
     SkipBad,
     ThreadsOption,
@@ -43,6 +44,7 @@ def predict(
     as_json: Annotated[
         bool, typer.Option("--json", help="Write JSON Lines rather than CSV.")
     ] = False,
+    for_spreadsheets: ForSpreadsheets = False,
     skip_bad: SkipBad = False,
     engine: Annotated[str, typer.Option(help="here, or ray: one task per file.")] = "here",
     workers: Annotated[int | None, typer.Option(min=1, help="Files at a time, with ray.")] = None,
@@ -52,6 +54,8 @@ def predict(
 ) -> None:
     """Predict the classes of the graphs in DATA, which may be larger than memory."""
     _require_engine(engine, workers, address)
+    if for_spreadsheets and as_json:
+        raise ParameterError("--for-spreadsheets is for CSV, and --json writes none.")
     jobs = [Job(each, tuple(reading_options(each, read).items())) for each in data]
     with progress_bars() as bars:
         waiting = bars.add_task("opening the model", total=None)
@@ -64,13 +68,13 @@ def predict(
             require_writable(Path(output), file, *data)
         opened = _opened(file)
         _require_promise(opened, sets)
-        asked = Asked(file, sets, as_json, len(data) > 1, skip_bad)
+        asked = Asked(file, sets, as_json, len(data) > 1, skip_bad, for_spreadsheets)
         summary = Summary()
         bars.update(waiting, description="predicting", completed=0)
         with limit_threads(threads), writing(output) as stream:
             named = ["source"] if asked.names_source else []
             headings = [*named, *columns(opened, has_sets=sets is not None)]
-            heading = "" if as_json else csv_line(headings)
+            heading = "" if as_json else csv_line(headings, for_spreadsheets)
             for lines, part in _parts(asked, jobs, engine, workers, address):
                 stream.write(heading + lines)
                 heading = ""
@@ -95,6 +99,7 @@ class Asked(NamedTuple):
     as_json: bool
     names_source: bool
     skips_bad: bool = False
+    for_spreadsheets: bool = False
 
 
 @dataclass
@@ -182,7 +187,9 @@ def _writer(asked: Asked, source: str) -> Callable[[Answer], str]:
     own = {"source": source} if asked.names_source else {}
     if asked.as_json:
         return lambda answer: json_line({**own, **answer.record()})
-    return lambda answer: csv_line([*own.values(), *answer.cells().values()])
+    return lambda answer: csv_line(
+        [*own.values(), *answer.cells().values()], asked.for_spreadsheets
+    )
 
 
 def _summary(found: Iterable[Answer]) -> Summary:

@@ -15,6 +15,7 @@ from kgnn.cli.own_graphs import (
     ThreadsOption,
     reading_options,
     require_writable_folder,
+    save_anyway,
 )
 from kgnn.cli.show import out, print_json, progress_bars, say
 from kgnn.errors import ParameterError
@@ -61,7 +62,7 @@ def pretrain(
         started = time.perf_counter()
         with limit_threads(threads):
             encoder = cls(**{"random_state": seed, **chosen}).pretrain(graphs)
-        encoder.save(output)
+        file, is_in_place = save_anyway(encoder.save, output)
     summary = {
         "method": method.lower(),
         "dataset": graphs.name,
@@ -69,9 +70,11 @@ def pretrain(
         "seed": seed,
         "loss": encoder.loss,
         "seconds": round(time.perf_counter() - started, 3),
-        "folder": str(output),
+        "folder": str(output if is_in_place else file),
     }
     print_json(summary) if as_json else _tell(summary)
+    if not is_in_place:
+        raise typer.Exit(1)
 
 
 def _tell(summary: dict[str, Any]) -> None:

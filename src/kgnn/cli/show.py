@@ -5,34 +5,70 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 import typer
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import Progress
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 from kgnn.bars import progress_bars as bars_on
-from kgnn.errors import KgnnError
+from kgnn.errors import KgnnError, visible
 from kgnn.files import replacing
+from kgnn.graphs.readers.text import is_formula
 
+_UNSEEN = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # Names of others' graphs and files are no markup; who wants some says so.
 _PLAIN: dict[str, Any] = {"markup": False, "emoji": False}
 
 
+class _Console(Console):
+    """A console on which text of files cannot do anything: its control characters are shown."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Turn a text into what is shown, before its width is measured."""
+        return super().render_str(visible(text), **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield pieces of text with their styles; what was put together elsewhere comes here."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text), style, control)
+
+
+class _Table(Table):
+    """A table each row of which is told from the next: cells have no line breaks of their own."""
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        """Add a row."""
+        super().add_row(*(_on_one_line(cell) for cell in cells), **options)
+
+    def add_column(self, header: RenderableType = "", *rest: Any, **options: Any) -> None:
+        """Add a column."""
+        super().add_column(_on_one_line(header) or "", *rest, **options)
+
+
+def _on_one_line(cell: RenderableType | None) -> RenderableType | None:
+    return cell.replace("\n", r"\n") if isinstance(cell, str) else cell
+
+
 def out() -> Console:
     """Console for results."""
-    return Console(**_PLAIN)
+    return _Console(**_PLAIN)
 
 
 def err() -> Console:
     """Console for progress and messages."""
-    return Console(stderr=True, **_PLAIN)
+    return _Console(stderr=True, **_PLAIN)
 
 
 def say(*lines: str) -> None:
@@ -43,12 +79,19 @@ def say(*lines: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print JSON and nothing else."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(_json(value, indent=2))
+
+
+def _json(value: Any, **options: Any) -> str:
+    """Return JSON in which all control characters are escaped, not only those that must be."""
+    return _UNSEEN.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False, **options)
+    )
 
 
 def table(title: str, *headings: str) -> Table:
     """Start a table; the first column is not wrapped, a heading with ``>`` is aligned right."""
-    grid = Table(
+    grid = _Table(
         title=title,
         title_justify="left",
         title_style="bold",
@@ -75,8 +118,18 @@ def progress_bars(
         yield shown
 
 
-def csv_line(cells: list[str]) -> str:
-    """Return a line of CSV, with its end."""
+def csv_line(cells: list[str], for_spreadsheets: bool = False) -> str:
+    """Return a line of CSV, with its end.
+
+    With ``for_spreadsheets``, an apostrophe goes before text that would be run as a formula.
+
+    Examples
+    --------
+    >>> print(csv_line(["=1+1", "-1.5", "-x"], for_spreadsheets=True), end="")
+    '=1+1,-1.5,'-x
+    """
+    if for_spreadsheets:
+        cells = [f"'{cell}" if is_formula(cell) else cell for cell in cells]
     line = _Line()
     csv.writer(line, lineterminator="\n").writerow(cells)
     return line.text
@@ -84,7 +137,7 @@ def csv_line(cells: list[str]) -> str:
 
 def json_line(record: dict[str, Any]) -> str:
     """Return a line of JSON, with its end."""
-    return json.dumps(record, ensure_ascii=False) + "\n"
+    return _json(record) + "\n"
 
 
 @contextmanager
@@ -112,12 +165,22 @@ def writing(output: str) -> Iterator[TextIO]:
 def _standard_output() -> Iterator[TextIO]:
     stream = sys.stdout
     try:
-        yield stream
+        yield _Visible(stream) if stream.isatty() else stream  # type: ignore[misc]
         stream.flush()
     except BrokenPipeError:
         # Whoever read, such as `head`, has enough; nothing is left to be said at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise typer.Exit(1) from None
+
+
+class _Visible:
+    """Writes to a terminal what can do nothing there."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        self._stream.write(visible(text))
 
 
 class _Line:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgnn.cli.own_graphs import (
+    ForSpreadsheets,
     IdColumn,
     JsonOption,
     LabelColumn,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 # What the table to fill in says beside the graph, for the one who does it.
 _WHY = ("predicted", "confidence", "disagreement", "distance", "alike", "why")
-_OF_MODELS = ("number", "labels", "id_column", "label_column", "skip_bad")
+_OF_MODELS = ("number", "labels", "id_column", "label_column", "skip_bad", "for_spreadsheets")
 _OF_SIMULATIONS = ("method", "settings", "start", "step", "rounds", "splits", "seed")
 _USAGE = "Write: kgnn suggest MODEL DATA, or: kgnn suggest --simulate DATASET"
 _FIGURES = (".svg", ".png", ".pdf")
@@ -60,6 +61,7 @@ def suggest(
             ".png or .pdf.",
         ),
     ] = None,
+    for_spreadsheets: ForSpreadsheets = False,
     as_json: JsonOption = False,
     labels: LabelsOption = None,
     id_column: IdColumn = None,
@@ -94,7 +96,8 @@ def suggest(
         reading_options(data, read)
         require_labels_file(LabelsFile(labels, id_column, label_column))
         table = LabelsFile(labels, id_column, label_column, True, keeps_targets=True)
-        _suggest(model, Reading(data, read or [], table, skip_bad), number, output, as_json)
+        reading = Reading(data, read or [], table, skip_bad)
+        _suggest(model, reading, number, output, as_json, for_spreadsheets)
 
 
 def _require_useful(context: typer.Context, useless: Sequence[str]) -> None:
@@ -120,6 +123,7 @@ def _suggest(
     number: int,
     output: Path | None,
     as_json: bool,
+    for_spreadsheets: bool,
 ) -> None:
     with progress_bars():
         from kgnn.estimator.saving import open_model
@@ -142,7 +146,7 @@ def _suggest(
             for each in found
         ]
         everything = {"dataset": graphs.name, "suggestions": listed}
-        _write(output, dict.fromkeys([*columns, *why]), rows, everything)
+        _write(output, dict.fromkeys([*columns, *why]), rows, everything, for_spreadsheets)
         if rows and output.suffix.lower() == ".csv":
             _tell_next(model, reading, read, output)
     if as_json:
@@ -262,13 +266,17 @@ def _cell(value: Any) -> str:
 
 
 def _write(
-    path: Path, columns: Iterable[str], rows: list[dict[str, Any]], everything: dict[str, Any]
+    path: Path,
+    columns: Iterable[str],
+    rows: list[dict[str, Any]],
+    everything: dict[str, Any],
+    for_spreadsheets: bool = False,
 ) -> None:
     if path.suffix.lower() == ".json":
         _write_text(path, json.dumps(everything, indent=2, ensure_ascii=False) + "\n")
         return
     cells = [[_cell(value) for value in row.values()] for row in rows]
-    _write_text(path, "".join(map(csv_line, [list(columns), *cells])))
+    _write_text(path, "".join(csv_line(row, for_spreadsheets) for row in [list(columns), *cells]))
 
 
 def _write_text(path: Path, text: str) -> None:

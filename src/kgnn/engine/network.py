@@ -96,6 +96,12 @@ class Fitted:
         """Return what predictions need."""
         return {**vars(self), "answers": np.empty((0, 0))}
 
+    def require_sound(self) -> None:
+        """Refuse a memory whose graphs and classes, read from a file, do not belong together."""
+        n = len(self.memory_targets)
+        if self.memory.shape != (n,) or self.memory_targets.ndim != 2:
+            raise ValueError("the slots of a memory have no class each")
+
     def with_slots(self, places: Ints) -> Fitted:
         """Return the same module with a part of its memory."""
         targets = self.memory_targets[torch.from_numpy(places)]

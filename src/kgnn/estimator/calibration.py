@@ -22,6 +22,7 @@ from kgnn.engine.calibration import PULL, calibrate
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.errors import KgnnWarning, ParameterError
 from kgnn.graphs.graph import Floats, Ints
+from kgnn.kernels.colors import looks
 from kgnn.progress import track, without_messages
 
 if TYPE_CHECKING:
@@ -38,18 +39,34 @@ class HeldOut:
     targets: Ints  # (n,), their true classes
     rows: Ints  # (n,), positions in the validation graphs, or in what was fitted on
 
+    def is_sound(self, n_classes: int) -> bool:
+        """Tell whether what a file says are probabilities of graphs with a class each."""
+        n = len(self.targets)
+        return (
+            self.proba.shape == (n, n_classes)
+            and self.targets.shape == self.rows.shape == (n,)
+            and bool((self.proba >= 0).all() and np.allclose(self.proba.sum(axis=1), 1))
+            and bool(((self.targets >= 0) & (self.targets < n_classes) & (self.rows >= 0)).all())
+        )
+
 
 def calibrate_model(
     model: GraphClassifier, task: Task, answers: OutOfFold | None, judging: Ints | None = None
 ) -> None:
     """Set ``held_out_`` and ``sharpness_`` of a fitted model from VAL, or from out-of-fold answers.
 
-    ``judging`` are the positions of the task's validation graphs in what was given. After Ctrl-C
-    the model predicts, but without calibration.
+    ``judging`` are the positions of the task's validation graphs in what was given. Without either,
+    nothing tells how sure a model may be; but where labels of graphs that look alike contradict
+    each other, it is not surer of the graphs it was trained on than they allow. After Ctrl-C the
+    model predicts, but without calibration.
     """
     try:
         held_out = _hold_out(model, task, answers, judging)
-        if held_out is not None:
+        if held_out is None and _contradict_each_other(task):
+            known = task.labeled
+            scores = np.log(np.maximum(model.predict_proba(task.graphs[known]), _TINY))
+            model.sharpness_ = min(1.0, calibrate(scores, task.targets[known]).sharpness)
+        elif held_out is not None:
             scores = np.log(np.maximum(held_out.proba, _TINY))
             pull = PULL if task.validation is None else 0.0
             sharpness = calibrate(scores, held_out.targets, pull).sharpness
@@ -62,6 +79,14 @@ def calibrate_model(
             KgnnWarning,
             stacklevel=4,
         )
+
+
+def _contradict_each_other(task: Task) -> bool:
+    """Tell whether graphs that look alike have different labels."""
+    known = task.labeled
+    different, copies = np.unique(looks(task.graphs[known]), return_inverse=True)
+    pairs = np.column_stack([copies.reshape(-1), task.targets[known]])
+    return len(np.unique(pairs, axis=0)) > len(different)
 
 
 def sharpen(proba: Floats, sharpness: float) -> Floats:

@@ -28,7 +28,13 @@ from kgnn.estimator.explanation import (
     most_similar_labeled,
     plain_similarity,
 )
-from kgnn.estimator.labels import encode_labels, other_form, require_same_form, warn_of_names
+from kgnn.estimator.labels import (
+    encode_labels,
+    other_form,
+    require_same_form,
+    warn_of_look_alikes,
+    warn_of_names,
+)
 from kgnn.estimator.novelty import Familiar, Novelty
 from kgnn.estimator.parameters import CountOrZero, check, parameters
 from kgnn.estimator.suggestion import Suggestions, next_to_label
@@ -149,6 +155,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array(classes)
         self.target_names_ = graphs.class_names
         warn_of_names(classes)
+        warn_of_look_alikes(classes)
         judging, judges = self._validation(validation) if validation is not None else (None, None)
         task = Task(
             graphs=_hidden(graphs),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 import warnings
 from collections.abc import Sequence
 from numbers import Number
@@ -17,6 +19,15 @@ from kgnn.graphs.labels import by_position, class_name, known_or_none
 # Different numbers that are few enough to be classes in any case, and too many if some have a
 # fraction; gaps this many times as wide as between consecutive numbers are those of measurements.
 _FEW, _MANY, _WIDE = 5, 20, 5
+_NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")  # "1_0" and other alphabets are names
+# Cyrillic and Greek letters that look like Latin ones.
+_SHAPES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455"
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0408\u0405"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+    "\u03bf\u03bd\u0131\u2010\u2011\u2012\u2013\u2212",
+    "aeopcyxijsABEKMHOPCTXIJSABEZHIKMNOPTYXovi-----",
+)
 _MISSING = ("nan", "na", "n/a", "<na>", "nat", "null", "none")
 
 
@@ -125,8 +136,16 @@ def require_classes(labels: Sequence[Any], n_labeled: int) -> None:
     )
 
 
+def require_classes_of(graphs: GraphDataset) -> None:
+    """Refuse graphs whose targets are measured numbers rather than classes."""
+    known = graphs.targets[graphs.targets >= 0]
+    require_classes([graphs.class_names[code] for code in np.unique(known)], len(known))
+
+
 def _numbers(labels: Sequence[Any]) -> list[float] | None:
     """Return labels as sorted numbers, or None if one of them is none."""
+    if any(isinstance(label, str) and not _NUMBER.fullmatch(label) for label in labels):
+        return None
     try:
         values = sorted(float(label) for label in labels)
     except (TypeError, ValueError, OverflowError):
@@ -158,6 +177,45 @@ def warn_of_names(classes: Sequence[Any]) -> None:
             KgnnWarning,
             stacklevel=4,
         )
+
+
+def warn_of_look_alikes(classes: Sequence[Any]) -> None:
+    """Warn of classes whose names differ only in what people do not see, such as 1 and 1.0."""
+    seen: dict[str, str] = {}
+    for name in map(str, classes):
+        other = seen.setdefault(_look(name), name)
+        if other != name:
+            spelled = " and ".join(ascii(each) for each in (other, name))
+            warnings.warn(
+                f"Two classes look alike, though they are spelled differently: {spelled}. If they "
+                "are one class, spell it in one way.",
+                KgnnWarning,
+                stacklevel=4,
+            )
+
+
+def _look(name: str) -> str:
+    """Return what people see of a name: numbers by value, letters by shape, no hidden characters.
+
+    Examples
+    --------
+    >>> _look("01") == _look("1.0"), _look("caf\u00e9") == _look("cafe\u0301 ")
+    (True, True)
+    """
+    shown = "".join(
+        each
+        for each in unicodedata.normalize("NFKC", name).translate(_SHAPES)
+        if unicodedata.category(each) not in ("Cf", "Cc") or each.isspace()
+    )
+    shown = " ".join(shown.split())
+    return repr(float(shown)) if _NUMBER.fullmatch(shown) and _is_float(shown) else shown
+
+
+def _is_float(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:  # several points
+        return False
 
 
 def require_same_form(codes: Ints, labels: Sequence[Any], n_classes: int) -> None:

@@ -71,6 +71,15 @@ class Familiar:
             float(np.quantile(own_share, _RARE)),
         )
 
+    def is_sound(self) -> bool:
+        """Tell whether what a file says is a summary that `of` could have made."""
+        return (
+            self.sizes.shape == (2,)
+            and 0 <= self.sizes[0] <= self.sizes[1]
+            and self.neighborhoods.ndim == 1
+            and 0 <= self.usual <= 1
+        )
+
     def compare(self, graphs: GraphDataset) -> list[Novelty]:
         """Return for each graph how it differs from the training graphs."""
         strange = _mean_by_graph(graphs, ~np.isin(_neighborhoods(graphs), self.neighborhoods))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import numpy as np
 
-from kgnn.errors import ParameterError, UnknownNameError
+from kgnn.errors import ParameterError, UnknownNameError, excerpt
 
 if sys.version_info >= (3, 11):
     from typing import dataclass_transform
@@ -79,13 +79,17 @@ def parse(cls: type, settings: list[str]) -> dict[str, Any]:
     >>> parse(WL, ["iterations=1, 2", "counts=log", "normalize=graph, None"])
     {'iterations': (1, 2), 'counts': ('log',), 'normalize': ('graph', None)}
     """
-    known, parsed = fields_of(cls), {}
+    known, parsed = fields_of(cls), dict[str, Any]()
     for setting in settings:
         key, equals, text = setting.partition("=")
         if not equals:
             raise ParameterError(f"A setting is written key=value, got '{setting}'.")
         if key not in known:
             raise UnknownNameError.of(f"parameter of {cls.__name__}", key, known)
+        if key in parsed:
+            raise ParameterError(
+                f"The parameter '{key}' is set twice, to {excerpt(repr(parsed[key]))} and {text}."
+            )
         is_tuple = get_origin(known[key]) is tuple
         value = _value(text)
         if is_tuple and isinstance(value, str):

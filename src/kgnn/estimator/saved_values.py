@@ -10,8 +10,9 @@ Plain values are themselves in JSON. Others are objects whose key ``$`` says wha
     {"$": "same", "id": 3}                                         the value with this id
 
 Only classes of a fixed list are built, and those that the caller passes. Modules are rebuilt from
-their constructor arguments, other objects from their attributes: nothing of theirs is called. A
-class that holds more than predictions need has a method ``saved_state``.
+their constructor arguments, other objects from their attributes, whose types must be as declared:
+nothing of theirs is called but ``require_sound``, which raises an error where attributes do not
+belong together. A class that holds more than predictions need has a method ``saved_state``.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ import math
 from collections.abc import Mapping
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import torch
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from torch import Tensor, nn
+
+from kgnn.errors import excerpt
 
 _PARTS_OF_SPARSE = ("data", "indices", "indptr")
 # Constructor arguments that say how many modules to build; each module has an array.
@@ -163,7 +167,7 @@ class Writer:
 
     def _keep(self, array: np.ndarray) -> str:
         name = str(len(self.arrays))
-        self.arrays[name] = np.array(array, order="C")
+        self.arrays[name] = np.asarray(array, order="C")
         return name
 
 
@@ -237,13 +241,19 @@ class Reader:
             raise ValueError(f"'{tree['class']}' is a module")
         if computed := [key for key in state if _is_computed(cls, key)]:
             raise ValueError(f"'{tree['class']}' computes {computed[0]} itself")
-        has_all_in_fields = not hasattr(cls, "saved_state") and not issubclass(cls, BaseEstimator)
-        if dataclasses.is_dataclass(cls) and has_all_in_fields:
+        if dataclasses.is_dataclass(cls) and not hasattr(cls, "saved_state"):
             names = {each.name for each in dataclasses.fields(cls)}
-            if state.keys() != names:
+            own = state.keys() - names
+            if issubclass(cls, BaseEstimator):  # which has fitted attributes besides
+                own = {key for key in own if not key.endswith("_")}
+            if own or names - state.keys():
                 raise ValueError(f"'{tree['class']}' has other attributes: {sorted(state)}")
         value = cls.__new__(cls)
         vars(value).update({str(key): self.read(each) for key, each in state.items()})
+        if dataclasses.is_dataclass(cls):
+            _require_types(value)
+        if hasattr(value, "require_sound"):
+            value.require_sound()
         return value
 
     def _module(self, tree: dict[str, Any]) -> nn.Module:
@@ -270,6 +280,10 @@ def _built(tree: dict[str, Any], most: int) -> nn.Module:
     }
     if any(config.get(name, 0) > most for name in _DEPTHS):
         raise ValueError(f"'{tree['class']}' has more layers than arrays")
+    types = get_type_hints(cls.__init__)
+    for name, value in config.items():
+        if not _fits(value, types.get(name)):
+            raise ValueError(f"'{name}' of '{tree['class']}' is {excerpt(repr(value))}")
     return cls(**config)
 
 
@@ -277,6 +291,47 @@ def _known_class(name: str) -> type:
     if name not in _known_classes():
         raise ValueError(f"'{name}' is none of the classes that a model is made of")
     return _known_classes()[name]
+
+
+def _require_types(value: Any) -> None:
+    """Refuse an object with a field of another type than it is declared to have."""
+    for name, annotation in _types_of(type(value)).items():
+        if name in vars(value) and not _fits(vars(value)[name], annotation):
+            kind = type(value).__name__
+            raise ValueError(f"'{name}' of '{kind}' is {excerpt(repr(vars(value)[name]))}")
+
+
+def _types_of(cls: type) -> dict[str, Any]:
+    hints = get_type_hints(cls)
+    return {each.name: hints[each.name] for each in dataclasses.fields(cls)}
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    """Tell whether a value is of a type, with the types of what it holds."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return value in arguments
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in arguments)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(each, arguments[0]) for each in value)
+    if origin is list:
+        return isinstance(value, list) and all(_fits(each, arguments[0]) for each in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            _fits(each, kind)
+            for item in value.items()
+            for each, kind in zip(item, arguments, strict=True)
+        )
+    if origin is np.ndarray:
+        dtype = np.dtype(get_args(arguments[1])[0])
+        is_same = isinstance(value, np.ndarray) and value.dtype.kind == dtype.kind
+        return is_same and (dtype.kind == "U" or value.dtype == dtype)
+    if annotation in (int, float):
+        return isinstance(value, (int, annotation)) and not isinstance(value, bool)
+    if getattr(annotation, "_is_protocol", False):  # of a kernel, perhaps the user's
+        return hasattr(value, "fit") and hasattr(value, "transform")
+    return isinstance(value, annotation)
 
 
 def _is_computed(cls: type, key: str) -> bool:

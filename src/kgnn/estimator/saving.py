@@ -27,11 +27,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from safetensors.numpy import load, save
 
-from kgnn.errors import KgnnError, MissingExtraError
+from kgnn.errors import KgnnError, MissingExtraError, ParameterError
+from kgnn.estimator.calibration import HeldOut
+from kgnn.estimator.novelty import Familiar
 from kgnn.estimator.parameters import check
 from kgnn.estimator.registry import entries, make, name_of
 from kgnn.estimator.saved_values import Reader, UnknownClassError, Writer
 from kgnn.files import replacing
+from kgnn.graphs.readers.text import without_repeats
 from kgnn.graphs.soundness import require_sound
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ FORMAT = 2
 _SUFFIX, _NO_DIGEST = ".safetensors", "0" * 64
 _PROBED = 8  # graphs
 _TOLERANCE = 1e-5  # between machines; on one machine the probe is answered to the last bit
+_PACKAGES = ("kgnn", "torch", "numpy")
+_DTYPES = [np.dtype(name) for name in ("b1", "i4", "i8", "u8", "f4", "f8")]
 _HEADER = {"format", "kind", "saved", "versions"}
 _OF_MODEL = {"method", "parameters", "fitted_on", "model", "probe"}
 _AGAIN = {"model": "fit the model again", "encoder": "make it again with `kgnn pretrain`"}
@@ -52,14 +57,12 @@ class ModelFileError(KgnnError, ValueError):
 
 def save_model(model: GraphClassifier, path: str | Path) -> Path:
     """Write a fitted model and return the file; an older one stays as it was if writing fails."""
-    writer = Writer()
+    writer, probe = Writer(), model.predict_proba(model.labeled_graphs_[:_PROBED])
     try:
         header = {
             "method": name_of(type(model)),
-            "parameters": writer.write(model.get_params(deep=False)),
             "fitted_on": model.fitted_on_,
-            "model": writer.write(model.saved_state()),
-            "probe": writer.write(model.predict_proba(model.labeled_graphs_[:_PROBED])),
+            **{key: writer.write(value) for key, value in _content(model, probe).items()},
         }
     except TypeError as error:
         raise KgnnError(f"{type(model).__name__} cannot be saved: {error}") from error
@@ -101,11 +104,12 @@ def open_model(path: str | Path, *, classes: Iterable[type] = ()) -> GraphClassi
         if not all(name.endswith("_") and not name.startswith("_") for name in state):
             raise ValueError("it sets what is not a fitted attribute")
         model.__dict__.update(state)
-        require_sound(model.labeled_graphs_)
-        if model.fitted_on_ != header["fitted_on"]:
+        _require_sound_model(model)
+        if not _are_same(model.fitted_on_, header["fitted_on"]):
             raise ValueError("its header tells of other graphs than the model")
-        expected = np.asarray(reader.read(header["probe"]), dtype=np.float64)
+        expected = reader.read(header["probe"])
         reader.require_all_used()
+        _require_canonical(model, expected, header, arrays)
         probed = model.labeled_graphs_[:_PROBED]
         difference = np.abs(model.predict_proba(probed) - expected)
         if difference.shape != (len(probed), len(model.classes_)) or not len(probed):
@@ -117,6 +121,64 @@ def open_model(path: str | Path, *, classes: Iterable[type] = ()) -> GraphClassi
                 f"written by kgnn {_writer_of(header)}."
             )
     return model
+
+
+def _require_sound_model(model: GraphClassifier) -> None:
+    """Refuse a model whose attributes, which every method has, do not belong together.
+
+    What a method has besides is judged by the probe.
+    """
+    graphs, rows, held = model.labeled_graphs_, model.labeled_rows_, model.held_out_
+    require_sound(graphs)
+    n, n_classes = len(graphs), len(model.classes_)
+    in_pairs = ("name", "labeled", "unlabeled", "validation", "classes")
+    told = [model.fitted_on_[key] for key in in_pairs]
+    checks = {
+        "classes_": model.classes_.dtype.kind in "biufUO"
+        and model.classes_.ndim == 1 and 0 < n_classes == len(set(graphs.class_names)),
+        "labeled_graphs_": n > 0 and bool((graphs.targets >= 0).all()),
+        "labeled_rows_": rows.dtype == np.int64 and rows.shape == (n,) and bool((rows >= 0).all()),
+        "target_names_": isinstance(model.target_names_, tuple)
+        and all(isinstance(name, str) for name in model.target_names_),
+        "sharpness_": type(model.sharpness_) is float and model.sharpness_ > 0,
+        "interrupted_": type(model.interrupted_) is bool,
+        "familiar_": isinstance(model.familiar_, Familiar) and model.familiar_.is_sound(),
+        "held_out_": held is None
+        or (isinstance(held, HeldOut) and held.is_sound(n_classes)),
+        "fitted_on_": isinstance(told[0], str)
+        and all(type(count) is int and count >= 0 for count in told[1:4])
+        and _are_same(told[4], model.classes_.tolist()),
+    }  # fmt: skip
+    for name, is_sound in checks.items():
+        if not is_sound:
+            raise ValueError(f"its {name} is not what a model has")
+
+
+def _require_canonical(
+    model: GraphClassifier, probe: Any, header: dict[str, Any], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Refuse a file that this model would not be written as: with more, less or other entries."""
+    writer = Writer()
+    for key, value in _content(model, probe).items():
+        if not _are_same(writer.write(value), header[key]):
+            raise ValueError(f"its {key} has entries that the model does not need, or lacks some")
+    forms = [{name: (a.shape, a.dtype) for name, a in of.items()} for of in (arrays, writer.arrays)]
+    if forms[0] != forms[1]:
+        raise ValueError("its arrays are not those of the model")
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Tell whether values are the same JSON; to Python, 1, 1.0 and True are equal."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _content(model: GraphClassifier, probe: Any) -> dict[str, Any]:
+    """Return what is written of a model, by its entry in the header."""
+    return {
+        "parameters": model.get_params(deep=False),
+        "model": model.saved_state(),
+        "probe": probe,
+    }
 
 
 def describe_model(path: str | Path) -> dict[str, Any]:
@@ -136,6 +198,8 @@ def describe_model(path: str | Path) -> dict[str, Any]:
 
 def file_of(path: str | Path, kind: str = "model") -> Path:
     """Return the file of a model or encoder: the path itself, or the one in a folder."""
+    if not str(path):
+        raise ParameterError(f"The place of a {kind} is a folder or a file, got an empty text.")
     place = Path(path)
     return place if place.suffix == _SUFFIX else place / f"{kind}{_SUFFIX}"
 
@@ -153,7 +217,7 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return header and arrays; ValueError unless every bit is as `pack` made it."""
     size = int.from_bytes(content[:8], "little")
     told = json.loads(content[8 : 8 + size])["__metadata__"]
-    header = json.loads(told["kgnn"])
+    header = json.loads(told["kgnn"], object_pairs_hook=without_repeats)
     if type(header["format"]) is not int or header["format"] < 1:
         raise ValueError(f"its format is {header['format']!r}")
     if header["format"] != FORMAT:
@@ -182,7 +246,7 @@ def write_file(
         "format": FORMAT,
         "kind": kind,
         "saved": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "versions": {name: metadata.version(name) for name in ("kgnn", "torch", "numpy")},
+        "versions": {name: metadata.version(name) for name in _PACKAGES},
         **told,
     }
     try:
@@ -211,9 +275,13 @@ def read_file(
         raise ValueError(f"it is not a saved {kind}")
     if header.keys() != _HEADER | keys:
         raise ValueError(f"its header has other entries: {sorted(header)}")
-    if not isinstance(header["versions"], dict):
-        raise ValueError(f"its versions are {header['versions']!r}")
+    versions = header["versions"]
+    if versions.keys() != set(_PACKAGES) or not all(isinstance(v, str) for v in versions.values()):
+        raise ValueError(f"its versions are {versions!r}")
+    datetime.fromisoformat(header["saved"])
     for name, array in arrays.items():
+        if array.dtype not in _DTYPES:
+            raise ValueError(f"array {name} is of {array.dtype}")
         if not np.isfinite(array).all():
             raise ValueError(f"array {name} has numbers that are not finite")
     return header, arrays

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError, ParameterError
+from kgnn.estimator.labels import require_classes_of
 from kgnn.files import write_text
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.seeds import generator
@@ -145,6 +146,7 @@ def make_split(
     [10, 70, 0, 20]
     """
     require_terms(protocol, labels)
+    require_classes_of(dataset)
     if (dataset.targets < 0).any():
         raise GraphDataError(
             f"'{dataset.name}' has {int((dataset.targets < 0).sum())} graphs without a target; "

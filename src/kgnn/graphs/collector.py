@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -25,7 +26,30 @@ Found = Iterator[tuple[str, dict[str, Any]]]
 # Yields graphs one by one, and calls the handler for each that cannot be read.
 ReadWith = Callable[[ErrorHandler], Found]
 
+# Nodes of a whole input that have no label, no attributes and no place among the ends of its edges:
+# a number of a few digits, or a typo in it, must not allocate a million times the memory.
+MAX_BARE_NODES = 1 << 24
+_LIMIT = "KGNN_MAX_BARE_NODES"  # the environment variable that changes it
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class BareNodes:
+    """Counts the nodes of which an input gives the number and nothing else."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def check(self, place: str, n: int) -> None:
+        """Refuse more of them than an input may have."""
+        told = os.environ.get(_LIMIT, "")
+        limit = int(told) if told.isascii() and told.isdecimal() else MAX_BARE_NODES
+        if n and self.n + n > limit:
+            before = f" after {self.n:,} in the graphs before" if self.n else ""
+            raise GraphDataError(
+                f"{place}: {n:,} nodes have no edge, label or attribute{before}; an input may have "
+                f"{limit:,} such nodes (the environment variable {_LIMIT} changes that)"
+            )
 
 
 class GraphCollector:
@@ -42,7 +66,8 @@ class GraphCollector:
     GraphDataset('molecules': 1 graphs, 1 classes, 1 labeled)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bare: BareNodes | None = None) -> None:
+        self._bare = bare or BareNodes()  # of this input, which may fill several collectors
         self._node_counts: list[int] = []
         self._n_nodes = 0
         self._edges: list[Ints] = []
@@ -92,6 +117,9 @@ class GraphCollector:
         for column, n, values in columns:
             column.check(place, n, values)
         _require_consistent(place, pairs, edge_labels, weights)
+        is_bare = node_labels is None and attributes is None
+        n_bare = max(0, n_nodes - 2 * len(pairs)) if is_bare else 0
+        self._bare.check(place, n_bare)
         if self._n_nodes + n_nodes > MAX_NODES:
             raise GraphDataError(
                 f"{place}: a dataset holds at most {MAX_NODES} nodes, here are {n_nodes} after "
@@ -104,6 +132,7 @@ class GraphCollector:
             column.add(place, n, values)
         if name is not None:
             self._place_of_name[name] = place
+        self._bare.n += n_bare
         self._n_nodes += n_nodes
         self._node_counts.append(n_nodes)
         self._edges.append(pairs)
@@ -171,7 +200,8 @@ def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[
     """
     # Hashes take little memory; collisions among a hundred million names are very rare.
     names_before = set[int]()
-    run, size, positions = GraphCollector(), 0, list[int]()
+    bare = BareNodes()
+    run, size, positions = GraphCollector(bare), 0, list[int]()
     for position, place, graph in _numbered(read, on_error):
         try:
             if graph["name"] is not None and hash(graph["name"]) in names_before:
@@ -187,7 +217,7 @@ def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[
         size += graph["n_nodes"] + len(graph["edges"])
         if len(run) >= GRAPHS_AT_ONCE or size >= SIZE_AT_ONCE:
             yield _named_by(positions, run.dataset(name))
-            run, size, positions = GraphCollector(), 0, []
+            run, size, positions = GraphCollector(bare), 0, []
     if len(run):
         yield _named_by(positions, run.dataset(name))
 

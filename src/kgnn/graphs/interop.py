@@ -18,13 +18,24 @@ from kgnn.errors import (
 )
 from kgnn.graphs.collector import GraphCollector, require_graphs
 from kgnn.graphs.graph import Graph, GraphDataset
-from kgnn.graphs.labels import by_position, require_length, targets_by_position
+from kgnn.graphs.labels import (
+    by_position,
+    class_name,
+    is_unknown,
+    require_length,
+    targets_by_position,
+)
 from kgnn.graphs.packing import concatenate
 from kgnn.graphs.pyg_data import from_pyg
 from kgnn.graphs.readers.smiles import from_smiles
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+_USUAL = ("label", "attributes", "label", "weight")  # keys of data on nodes and edges
+# What GML, GEXF and drawing programs add to nodes and edges; it says nothing of the graph.
+_OF_FORMATS = ("id", "viz", "graphics", "key")
 
 
 class NotGraphsError(GraphDataError, TypeError):
@@ -165,7 +176,7 @@ def pack_networkx(
     graph_names: list[str] | None,
     *,
     name: str,
-    keys: Sequence[str | None] = ("label", "attributes", "label", "weight"),
+    keys: Sequence[str | None] = _USUAL,
     on_error: ErrorHandler = raise_error,
 ) -> GraphDataset:
     """Pack networkx graphs, each with the place that messages name."""
@@ -177,6 +188,7 @@ def pack_networkx(
         )
     require_length(targets, len(graphs), "targets")
     require_length(graph_names, len(graphs), "graph_names")
+    _warn_of_unread(graphs, keys)
     collector = GraphCollector()
     for row, (graph, place) in enumerate(zip(graphs, places, strict=True)):
         own_name = None if graph_names is None else graph_names[row]
@@ -214,25 +226,52 @@ def _parts(place: str, graph: nx.Graph, keys: Sequence[str | None]) -> dict[str,
     return {
         "n_nodes": len(number),
         "edges": [(number[u], number[v]) for (u, v), _ in edges],
-        "node_labels": _values(place, "node", nodes, keys[0]),
+        "node_labels": _values(place, "node", nodes, keys[0], is_label=True),
         "node_attributes": _values(place, "node", nodes, keys[1]),
-        "edge_labels": _values(place, "edge", edges, keys[2]),
+        "edge_labels": _values(place, "edge", edges, keys[2], is_label=True),
         "edge_weights": _values(place, "edge", edges, keys[3]),
     }
 
 
+def _warn_of_unread(graphs: Sequence[nx.Graph], keys: Sequence[str | None]) -> None:
+    """Name the data of nodes and edges that are under other keys than those that are read."""
+    for what, read in (("node", keys[:2]), ("edge", keys[2:])):
+        others: dict[Any, None] = {}
+        for graph in graphs:
+            items = graph.nodes(data=True) if what == "node" else graph.edges(data=True)
+            for *_, data in items:
+                others.update(dict.fromkeys(key for key in data if key not in read))
+        # Who leaves out what has a usual name knows of it.
+        if others := {key: None for key in others if key not in (*_USUAL, *_OF_FORMATS)}:
+            listed = excerpt(", ".join(map(repr, others)), 100)
+            used = " and ".join(repr(key) for key in read if key is not None) or "nothing"
+            warnings.warn(
+                f"The {what}s have data that are not used, under {listed}; read are {used}.",
+                KgnnWarning,
+                stacklevel=4,
+            )
+
+
 def _target_of(graph: Any) -> Hashable | None:
-    found = (graph.graph.get(key) for key in ("target", "label", "y"))
-    return next((target for target in found if target is not None), None)
+    told = {key: graph.graph.get(key) for key in ("target", "label", "y")}
+    found = {key: target for key, target in told.items() if not is_unknown(target)}
+    if len({class_name(target) for target in found.values()}) > 1:
+        both = " and ".join(f"{key}={excerpt(repr(own), 40)}" for key, own in found.items())
+        raise GraphDataError(f"a graph says its class twice: {both}; give one of them")
+    return next(iter(found.values()), None)
 
 
 def _values(
-    place: str, what: str, items: list[tuple[Any, dict[str, Any]]], key: str | None
+    place: str,
+    what: str,
+    items: list[tuple[Any, dict[str, Any]]],
+    key: str | None,
+    is_label: bool = False,
 ) -> list[Any] | None:
     """Return what all nodes or edges of a graph have under a key, or None if none has it."""
     values = [None if key is None else data.get(key) for _, data in items]
-    # pandas has NaN for a missing value.
-    values = [None if isinstance(v, float) and v != v else v for v in values]
+    if is_label:  # pandas has NaN for a missing one
+        values = [None if isinstance(v, float) and v != v else v for v in values]
     missing = [item for (item, _), value in zip(items, values, strict=True) if value is None]
     if missing and len(missing) < len(items):
         first = excerpt(repr(missing[0]))

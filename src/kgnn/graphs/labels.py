@@ -128,7 +128,7 @@ def ordered(names: Iterable[str]) -> tuple[str, ...]:
 
 def _sort_key(name: str) -> tuple[int, int, str]:
     try:
-        return (0, int(name), name)
+        return (0, int(name), name) if name.isascii() and "_" not in name else (1, 0, name)
     except ValueError:
         return (1, 0, name)
 

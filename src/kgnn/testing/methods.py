@@ -219,6 +219,15 @@ def rare_class() -> tuple[GraphDataset, Any, GraphDataset]:
     return graphs[:40], (np.arange(40) % 10 == 0).astype(np.int64), graphs[40:]
 
 
+def is_not_sure_of_what_contradicts_itself(method: GraphClassifier) -> None:
+    """Where equal graphs have different labels, no class of them is certain."""
+    graphs, labels = planted_motifs(2, n_nodes=12), np.array(["a", "b"])
+    for rows, classes in ((np.zeros(24, int), labels[np.arange(24) % 2]),
+                          (np.arange(24) % 2, labels[np.arange(24) // 2 % 2])):  # fmt: skip
+        proba = _fitted(method, graphs[rows], classes).predict_proba(graphs[rows])
+        assert proba.max() < 0.85, f"a label that contradicts others has {proba.max():.5f}"
+
+
 def refuses_what_is_not_a_task(method: GraphClassifier) -> None:
     """No labels, too few labels and things that are not graphs are refused."""
     graphs, labels, _ = _task()
@@ -290,6 +299,7 @@ CHECKS: tuple[Check, ...] = (
     holds_out_every_label,
     does_not_hold_out_the_only_label_of_a_class,
     does_not_neglect_a_rare_class_that_is_balanced,
+    is_not_sure_of_what_contradicts_itself,
     refuses_what_is_not_a_task,
     keeps_the_scikit_learn_contract,
 )

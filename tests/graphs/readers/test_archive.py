@@ -140,6 +140,13 @@ class TestDamage:
         with pytest.raises(ArchiveError, match="not a zip archive"):
             TextFiles(path)
 
+    def test_a_member_without_a_name_is_damage(self, path):
+        content = zipped({"x_A.txt": "1, 2\n"}, compression=zipfile.ZIP_STORED)
+        path.write_bytes(content.replace(b"x_A.txt", b"\0_A.txt"))
+        with pytest.raises(ArchiveError, match="not a zip archive"):
+            TextFiles(path)
+
+    @pytest.mark.filterwarnings("ignore:.*not used")  # of a file whose name was damaged
     @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
     def test_no_damaged_byte_causes_anything_but_our_own_error(self, path, compression):
         content = zipped(compression=compression)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,6 +10,7 @@ import torch
 from loky import get_reusable_executor
 
 from kgnn.progress import track
+from kgnn.workers import end_with
 
 if TYPE_CHECKING:
     from kgnn.engine.network import Network, Trained
@@ -26,9 +28,11 @@ def train_in_processes(
 ) -> Iterator[Trained]:
     """Yield ``network._train(*job)`` for each job, in order; a process has one thread.
 
-    Ctrl-C ends the processes.
+    Ctrl-C ends the processes, and so does the end of this one.
     """
-    executor = get_reusable_executor(max_workers=n_jobs)
+    executor = get_reusable_executor(
+        max_workers=n_jobs, initializer=end_with, initargs=(os.getpid(),)
+    )
     parts, dtype = _take_apart(network), torch.get_default_dtype()
     futures = [executor.submit(_train, parts, dtype, job) for job in jobs]
     try:

@@ -8,7 +8,6 @@ import logging
 import os
 import shutil
 import sys
-import tempfile
 import tokenize
 from collections.abc import Callable
 from dataclasses import fields
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from kgnn.errors import GraphDataError, excerpt
+from kgnn.files import making_folder
 from kgnn.graphs.graph import LAYOUT, GraphDataset
 from kgnn.graphs.soundness import require_sound
 
@@ -65,16 +65,8 @@ def cached(name: str, *key: object, build: Callable[[], GraphDataset]) -> GraphD
 
 def save(dataset: GraphDataset, folder: Path) -> None:
     """Write a dataset to ``folder``, all of it or nothing."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    with making_folder(folder) as aside:
         _write(dataset, aside)
-        aside.replace(folder)
-    except OSError:
-        if not folder.exists():  # otherwise another process was first with the same content
-            raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _write(dataset: GraphDataset, folder: Path) -> None:

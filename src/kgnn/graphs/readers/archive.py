@@ -32,6 +32,7 @@ _DAMAGE = (
     NotImplementedError,
     OSError,
     ValueError,
+    LookupError,  # of a member without a name
     MemoryError,  # LZMA allocates as much as the file asks for
 )
 
@@ -42,7 +43,11 @@ class TextFiles:
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         self.path = path
         if path.is_dir():
-            self._members = {f.name: str(f) for f in sorted(path.iterdir()) if f.is_file()}
+            members = sorted(path.iterdir())
+            for file in members:
+                if file.suffix == ".txt":  # in the layout of any dataset here, it is a file
+                    require_file(file)
+            self._members = {f.name: str(f) for f in members if f.is_file()}
         elif path.exists():
             self._members = _checked_members(path, max_bytes)
         else:
@@ -99,6 +104,18 @@ class TextFiles:
                 f"{self.where(name)} is damaged or truncated: {excerpt(error)}. Get the archive "
                 "again."
             ) from error
+
+
+def require_file(path: Path) -> None:
+    """Refuse what stands in a folder in the place of a file: a broken link, a pipe, a folder."""
+    if path.is_file():
+        return
+    what = "is a folder" if path.is_dir() else "is a pipe or a device"
+    if path.is_symlink() and not path.exists():
+        what = "is a link that leads nowhere (as git-annex leaves what it has not fetched)"
+    elif not path.exists():
+        what = "is not there"
+    raise GraphDataError(f"{path} {what}; a file is needed")
 
 
 def _checked_members(path: Path, max_bytes: int) -> dict[str, str]:

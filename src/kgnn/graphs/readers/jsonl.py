@@ -23,11 +23,13 @@ from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
 from kgnn.graphs.collector import Found, collect_readable, collect_runs
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.readers.archive import MAX_BYTES
-from kgnn.graphs.readers.text import numbered_lines, stem, writing_lines
-
-# Nodes that a line may have beyond the ends of its edges: a typo in a number of nodes must not
-# allocate a million times the memory.
-MAX_BARE_NODES = 1 << 24
+from kgnn.graphs.readers.text import (
+    RepeatedKeyError,
+    numbered_lines,
+    stem,
+    without_repeats,
+    writing_lines,
+)
 
 _GRAPH_KEYS = ("id", "nodes", "edges", "weights", "target")
 _NODE_KEYS = ("label", "attributes")
@@ -74,9 +76,13 @@ class _LineError(Exception):
 
 def _parsed(line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line, parse_constant=_reject_constant)
+        record = json.loads(
+            line, parse_constant=_reject_constant, object_pairs_hook=without_repeats
+        )
     except json.JSONDecodeError as error:
         raise _LineError(f"not valid JSON: {error.msg} at column {error.colno}") from error
+    except RepeatedKeyError as error:
+        raise _LineError(str(error)) from error
     except ValueError as error:  # such as a number of many thousand digits
         raise _LineError(f"not valid JSON: {error}") from error
     if not isinstance(record, dict):
@@ -106,8 +112,6 @@ def _graph(record: dict[str, Any]) -> dict[str, Any]:
     """Turn a record into what `GraphCollector.add` takes."""
     n_nodes, node_labels, attributes = _nodes(record["nodes"])
     pairs, edge_labels = _edges(record["edges"])
-    if isinstance(record["nodes"], int) and n_nodes > MAX_BARE_NODES + 2 * len(pairs):
-        raise _LineError(f"{n_nodes} nodes are too many for {len(pairs)} edges")
     return {
         "n_nodes": n_nodes,
         "edges": pairs,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kgnn.errors import GraphDataError, excerpt
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.labels import encode
-from kgnn.graphs.readers.text import Row, csv_rows, find_column
+from kgnn.graphs.readers.text import Row, csv_rows, find_column, is_formula
 
 _MAX_IDS = 3  # in a message
 _MAX_COMPARED = 20_000  # names that a misspelled one is compared with
@@ -126,6 +126,8 @@ def label_graphs(
     unknown: dict[str, Label] = {}
     for name, label in labels.items():
         row = row_of.get(name, row_of.get(_FILE_ENDING.sub("", name)))
+        if row is None and name.startswith("'") and is_formula(name[1:]):
+            row = row_of.get(name[1:])  # as --for-spreadsheets writes it
         if row is None:
             unknown[name] = label
         elif found[row] is None:

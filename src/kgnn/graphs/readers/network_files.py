@@ -7,19 +7,21 @@ import io
 import logging
 from collections.abc import Hashable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 from kgnn.errors import DatasetUnavailableError, ErrorHandler, GraphDataError, excerpt, raise_error
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.interop import networkx, pack_networkx
 from kgnn.graphs.labels import class_name
+from kgnn.graphs.readers.archive import require_file
 from kgnn.graphs.readers.labels_csv import read_labels
 from kgnn.graphs.readers.text import opened
 
 MAX_FILE_BYTES = 256 << 20
 FILES_AT_ONCE = 64
 
+_LABELS = "labels.csv"
 _SUFFIXES = (".graphml", ".gml", ".gexf")
 _logger = logging.getLogger(__name__)
 
@@ -66,20 +68,20 @@ def _graph_files(folder: Path) -> list[Path]:
 
 def _listed(folder: Path) -> list[Path]:
     files = [*folder.glob("*"), *folder.glob("*/*")]
-    return sorted(f for f in files if _format(f) in _SUFFIXES and f.is_file())
+    return sorted(f for f in files if _format(f) in _SUFFIXES and not f.is_dir())
 
 
 def _read_part(
     folder: Path,
     files: list[Path],
-    classes: dict[str, str],
+    classes: dict[str, str | None],
     has_node_labels: bool | None,
     on_error: ErrorHandler,
 ) -> GraphDataset:
     files, graphs = _read_each(files, on_error)
     names = [_name(folder, path) for path in files]
     targets = [
-        _own_target(graph) or classes.get(name, _subfolder(folder, path))
+        _class_of(folder, path, name, graph, classes)
         for graph, name, path in zip(graphs, names, files, strict=True)
     ]
     _drop_display_names(files, graphs, has_node_labels)
@@ -92,7 +94,9 @@ def _read_each(files: list[Path], on_error: ErrorHandler) -> tuple[list[Path], l
     graphs = {}
     for path in files:
         try:
+            require_file(path)
             graphs[path] = _read_one(path)
+            _own_target(path, graphs[path])
         except GraphDataError as error:
             on_error(error)
     return list(graphs), list(graphs.values())
@@ -111,16 +115,38 @@ def _subfolder(folder: Path, path: Path) -> str | None:
     return None if path.parent == folder else path.parent.name
 
 
-def _own_target(graph: Any) -> Hashable | None:
-    target = graph.graph.get("target", graph.graph.get("label"))
-    return None if target is None else class_name(target)
+def _class_of(
+    folder: Path, path: Path, name: str, graph: Any, classes: dict[str, str | None]
+) -> Hashable | None:
+    """Return the class that a graph has itself, or in ``labels.csv``, or by its subfolder."""
+    own = _own_target(path, graph)
+    if name not in classes:
+        return own or _subfolder(folder, path)
+    listed = classes[name]
+    if own and listed and own != listed:
+        raise GraphDataError(
+            f"{path}: the graph says that its class is '{excerpt(own)}', but {folder / _LABELS} "
+            f"says '{excerpt(listed)}'; a graph has one label"
+        )
+    return listed or own
+
+
+def _own_target(path: Path, graph: Any) -> str | None:
+    told = [graph.graph[key] for key in ("target", "label") if key in graph.graph]
+    # GML gives what comes twice as a list.
+    found = [each for one in told for each in (one if isinstance(one, list) else [one])]
+    names = list(dict.fromkeys(class_name(each) for each in found))
+    if len(names) > 1:
+        both = " and ".join(f"'{excerpt(name, 40)}'" for name in names)
+        raise GraphDataError(f"{path}: the graph says its class twice, {both}; leave one of them")
+    return names[0] if names else None
 
 
 def _read_one(path: Path) -> Any:
     data = _bounded(path)
     nx = networkx()
     if _format(path) != ".gml":
-        _reject_declarations(path, data)
+        _Structure(path).check(data)
     try:
         if _format(path) == ".gml":
             return nx.read_gml(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), label=None)
@@ -140,46 +166,98 @@ def _bounded(path: Path) -> bytes:
     return data
 
 
-def _reject_declarations(path: Path, data: bytes) -> None:
-    """Reject XML that is malformed or declares entities, which can expand without end."""
+class _Structure:
+    """What networkx would read past in XML: a second graph, nodes that are not declared, repeats.
 
-    def refuse(*_: Any) -> None:
-        raise GraphDataError(
-            f"{path}, line {parser.CurrentLineNumber}: a document type (<!DOCTYPE) can declare "
-            "entities that expand without end, so it is refused; remove it"
+    XML that is malformed or declares entities, which can expand without end, is refused as well.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.nodes: set[str] = set()
+        self.ends: list[tuple[str, int]] = []  # of edges, with their line
+        self.n_graphs = 0
+        self.keys: list[set[str]] = []  # of the data of each open element
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.StartDoctypeDeclHandler = self._refuse_declarations
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+
+    def check(self, data: bytes) -> None:
+        """Raise `GraphDataError` for what is wrong, with its line."""
+        try:
+            self.parser.Parse(data, True)
+        except GraphDataError:
+            raise
+        except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: its encoding
+            raise GraphDataError(f"{self.path} is not well-formed XML: {error}") from error
+        for end, line in self.ends:
+            if end not in self.nodes:
+                self._refuse(f"an edge names node '{excerpt(end)}', which is not declared", line)
+
+    def _start(self, qualified: str, given: dict[str, str]) -> None:
+        name = qualified.rpartition(" ")[2]
+        if name == "graph":
+            self.n_graphs += 1
+            if self.n_graphs > 1:
+                self._refuse("a second graph begins; put each graph into a file of its own")
+        elif name == "node" and "id" in given:
+            if given["id"] in self.nodes:
+                self._refuse(f"node '{excerpt(given['id'])}' is declared twice")
+            self.nodes.add(given["id"])
+        elif name == "edge":
+            line = self.parser.CurrentLineNumber
+            self.ends += [(given[end], line) for end in ("source", "target") if end in given]
+        elif name == "hyperedge":
+            self._refuse("a hyperedge joins more than two nodes, which cannot be read")
+        elif name in ("data", "attvalue"):
+            # A value that changes over time may be there many times.
+            key = str([given.get(each) for each in ("key", "for", "start", "end")])
+            if self.keys and key in self.keys[-1]:
+                self._refuse(f"'{given.get('key', given.get('for'))}' has a second value")
+            self.keys[-1:] = [{*self.keys[-1], key}] if self.keys else []
+        self.keys.append(set())
+
+    def _end(self, _: str) -> None:
+        self.keys.pop()
+
+    def _refuse_declarations(self, *_: Any) -> None:
+        self._refuse(
+            "a document type (<!DOCTYPE) can declare entities that expand without end, so it is "
+            "refused; remove it"
         )
 
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        parser.Parse(data, True)
-    except GraphDataError:
-        raise
-    except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: its encoding
-        raise GraphDataError(f"{path} is not well-formed XML: {error}") from error
+    def _refuse(self, what: str, line: int | None = None) -> NoReturn:
+        raise GraphDataError(f"{self.path}, line {line or self.parser.CurrentLineNumber}: {what}")
 
 
-def _classes(folder: Path, files: list[Path]) -> dict[str, str]:
-    """Read ``labels.csv``, if there is one; its ids are files with or without their ending."""
-    path = folder / "labels.csv"
-    if not path.exists():
+def _classes(folder: Path, files: list[Path]) -> dict[str, str | None]:
+    """Read ``labels.csv``, if there is one; its ids are files with or without their ending.
+
+    A graph whose label is empty there has none: it is not that of its subfolder.
+    """
+    path = folder / _LABELS
+    if not path.exists() and not path.is_symlink():
         return {}
+    require_file(path)
     names = {name: name for name in (_name(folder, file) for file in files)}
     for file in files:
         whole = file.relative_to(folder).as_posix()
         # A name that happens to end like a file wins over the file.
         names.setdefault(whole, _name(folder, file))
         names.setdefault(whole.removesuffix(".gz"), _name(folder, file))
-    classes: dict[str, str] = {}
+    classes: dict[str, str | None] = {}
     for given, label in read_labels(path).items():
         if given not in names:
             raise GraphDataError(
                 f"{path}, line {label.line}: there is no graph file named '{given}'"
             )
-        if label.text and classes.setdefault(names[given], label.text) != label.text:
+        known = classes.get(names[given])
+        classes[names[given]] = known or label.text
+        if known and label.text and known != label.text:
             raise GraphDataError(
                 f"{path}, line {label.line}: '{given}' is {label.text} here, but "
-                f"{classes[names[given]]} under another spelling; a graph has one label"
+                f"{known} under another spelling; a graph has one label"
             )
     return classes
 

@@ -81,7 +81,8 @@ def _find_columns(
             f"{excerpt(', '.join(header), 300)}; name it with smiles_column (on the command line, "
             "--read smiles_column=NAME)"
         )
-    target = find_column(path, header, target_column, _TARGET_NAMES)
+    option = "--read target_column"
+    target = find_column(path, header, target_column, _TARGET_NAMES, option)
     return Columns(smiles, target, find_column(path, header, id_column, _ID_NAMES))
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from kgnn.errors import (
     ArchiveError,
@@ -23,6 +24,8 @@ from kgnn.errors import (
 from kgnn.files import replacing
 from kgnn.graphs.readers.archive import MAX_BYTES, MAX_LINE_BYTES
 
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 _SEPARATORS = ",;\t"
 
 
@@ -32,9 +35,12 @@ def stem(path: Path) -> str:
 
 
 def numbered_lines(
-    path: Path, max_bytes: int | None = MAX_BYTES, on_error: ErrorHandler = raise_error
+    path: Path,
+    max_bytes: int | None = MAX_BYTES,
+    on_error: ErrorHandler = raise_error,
+    has_blank: bool = False,
 ) -> Iterator[tuple[int, str]]:
-    """Yield all lines that are not blank, with their numbers from 1.
+    """Yield all lines with their numbers from 1; blank ones only with ``has_blank``.
 
     A file of more than ``max_bytes`` is an error; None is for readers that keep little of it.
     """
@@ -52,7 +58,7 @@ def numbered_lines(
                 continue
             if "\0" in text:
                 on_error(GraphDataError(f"{path}, line {number}: not text: it holds a zero byte"))
-            elif text.strip():
+            elif has_blank or text.strip():
                 yield number, text
 
 
@@ -86,6 +92,11 @@ def writing_lines(path: Path) -> Iterator[TextIO]:
             yield stream
 
 
+def is_formula(cell: str) -> bool:
+    """Tell whether a spreadsheet may run a cell of text as a formula."""
+    return _FORMULA.match(cell) is not None and _NUMBER.fullmatch(cell) is None
+
+
 class Row(NamedTuple):
     """Cells of a CSV table, without the spaces around them, and the line where they end."""
 
@@ -99,20 +110,22 @@ def csv_rows(
     """Yield the rows of a CSV file, the header first; all have as many cells as the header.
 
     Nothing is yielded for an empty file. The separator is the comma, semicolon or tab that is the
-    most frequent in the header.
+    most frequent in the header. A quoted cell keeps its line breaks.
     """
-    width = 0
+    width, is_whole = 0, True
 
     def handle(error: GraphDataError) -> None:
+        nonlocal is_whole
+        is_whole = False  # a line within a quoted cell may be missing
         on_error(error) if width else raise_error(error)  # no row can be read without a header
 
-    lines = _Lines(numbered_lines(path, max_bytes, handle))
+    lines = _Lines(numbered_lines(path, max_bytes, handle, has_blank=True))
     if lines.first is None:
         return
     separator = max(_SEPARATORS, key=lines.first.count)
     rows = csv.reader(lines, delimiter=separator, strict=True)
     while True:
-        lines.start = None
+        lines.start, is_whole = None, True
         try:
             cells = next(rows, None)
         except csv.Error as error:
@@ -121,7 +134,12 @@ def csv_rows(
             continue
         if cells is None:
             return
+        if len(cells) <= 1 and not "".join(cells).strip():  # a blank line
+            continue
+        is_part = not is_whole and lines.is_joined
         width = width or len(cells)
+        if is_part:
+            continue
         if len(cells) == width:
             yield Row(lines.line, [cell.strip() for cell in cells])
         else:
@@ -133,7 +151,7 @@ class _Lines:
     """Lines of text that remember which of them made up a row."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
-        head = next(lines, None)
+        head = next((each for each in lines if each[1].strip()), None)
         self.first = None if head is None else head[1]
         self.start: int | None = None
         self.line = 0
@@ -143,7 +161,12 @@ class _Lines:
         for number, text in self._lines:
             self.line = number
             self.start = self.start or number
-            yield text
+            yield f"{text}\n"
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether a row was made up of several lines."""
+        return self.start != self.line
 
     @property
     def read(self) -> str:
@@ -153,13 +176,54 @@ class _Lines:
 
 
 def find_column(
-    path: Path, header: Sequence[str], wanted: str | None, usual: Sequence[str]
+    path: Path,
+    header: Sequence[str],
+    wanted: str | None,
+    usual: Sequence[str],
+    option: str | None = None,
 ) -> int | None:
-    """Return where a column is: the wanted one, or the first of its usual names, or None."""
+    """Return where a column is: the wanted one, or the first of its usual names, or None.
+
+    A name that comes twice is refused. With ``option``, which names a column, so are two of the
+    usual names.
+    """
     if wanted is not None and wanted not in header:
         there = excerpt(", ".join(header), 300)
         raise GraphDataError(f"{path} has no column '{wanted}', only {there}")
-    if wanted is not None:
-        return list(header).index(wanted)
     lower = [name.lower() for name in header]
-    return next((lower.index(name) for name in usual if name in lower), None)
+    places = [place for place, name in enumerate(header) if name == wanted]
+    if wanted is None:
+        found = [name for name in usual if name in lower]
+        names = found if option else found[:1]
+        places = [place for name in names for place, own in enumerate(lower) if own == name]
+    if len(places) > 1:
+        told = " and ".join(f"'{excerpt(header[place])}' ({place + 1})" for place in places)
+        hint = f"; say which one to read with {option}=NAME" if option else ""
+        raise GraphDataError(f"{path}, header line: the columns {told} say the same twice{hint}")
+    return places[0] if places else None
+
+
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a dict of the pairs of a JSON object; `RepeatedKeyError` for a key that comes twice.
+
+    Examples
+    --------
+    >>> import json
+    >>> json.loads('{"a": 1, "a": 2}', object_pairs_hook=without_repeats)
+    Traceback (most recent call last):
+      ...
+    kgnn.graphs.readers.text.RepeatedKeyError: the key 'a' comes twice, with 1 and with 2
+    """
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in seen:
+                both = f"{excerpt(repr(seen[key]), 40)} and with {excerpt(repr(value), 40)}"
+                raise RepeatedKeyError(f"the key '{excerpt(key)}' comes twice, with {both}")
+            seen[key] = value
+    return made
+
+
+class RepeatedKeyError(GraphDataError):
+    """A JSON object that says something twice."""

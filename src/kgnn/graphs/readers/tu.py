@@ -12,13 +12,22 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from kgnn.errors import GraphDataError, KgnnWarning
+from kgnn.errors import GraphDataError, KgnnWarning, excerpt
 from kgnn.graphs.graph import GraphDataset, Ints, ShortInts
 from kgnn.graphs.packing import ConflictingEdgesError, pack
 from kgnn.graphs.readers.archive import TextFiles
 
 # The largest graph id may exceed the number of nodes by this many graphs without nodes.
 MAX_EMPTY_GRAPHS = 1 << 20
+_FILES = tuple(
+    f"{each}.txt"
+    for each in (
+        *("A", "graph_indicator", "graph_labels", "node_labels", "node_attributes"),
+        *("edge_labels", "edge_attributes"),
+    )
+)
+# As numpy reads them; Python's own numbers may have digits of any alphabet, and 1_0 is ten.
+_NUMBER = re.compile(r"[ \t\r\v\f]*[+-]?[0-9.]+([eE][+-]?[0-9]+)?[ \t\r\v\f]*")
 # Larger integers would be read as one of these.
 _EXTREMES = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 
@@ -42,6 +51,7 @@ def read(path: Path) -> GraphDataset:
         u, v = rank[u], rank[v]
         node_labels = None if node_labels is None else node_labels[order]
         attributes = None if attributes is None else attributes[order]
+    _warn_of_unread(files, name)
     try:
         return pack(
             name,
@@ -70,6 +80,25 @@ def _dataset_name(files: TextFiles) -> str:
     if f"{names[0]}_graph_indicator.txt" not in files.names():
         raise GraphDataError(f"{files.path} has no file {names[0]}_graph_indicator.txt")
     return names[0]
+
+
+def _warn_of_unread(files: TextFiles, name: str) -> None:
+    """Name the files of the dataset that are not read, one of which may be misspelled."""
+    others = [
+        file
+        for file in files.names()
+        if file.startswith(f"{name}_")
+        and file.endswith(".txt")
+        and file.removeprefix(f"{name}_") not in _FILES
+        and "readme" not in file.lower()
+    ]
+    if others:
+        warnings.warn(
+            f"{files.path}: not used: {excerpt(', '.join(others))}. Read are {name}_A.txt and what "
+            f"ends in {', '.join(_FILES[1:])}.",
+            KgnnWarning,
+            stacklevel=4,
+        )
 
 
 def _graphs(files: TextFiles, name: str) -> tuple[Ints, list[int] | None]:
@@ -239,6 +268,8 @@ def _raise_bad_line(where: str, text: bytes, before: int, dtype: Any, columns: i
 
 
 def _is_readable(text: str, dtype: Any) -> bool:
+    if not _NUMBER.fullmatch(text):
+        return False
     try:
         value = int(text) if dtype is np.int64 else float(text)
     except ValueError:
