@@ -14,9 +14,9 @@ from torch_geometric.data import Batch, Data
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.interop import as_dataset, from_networkx, to_networkx
+from kgnn.graphs.molecules import from_smiles
 from kgnn.graphs.packing import pack
 from kgnn.graphs.pyg_data import from_pyg, to_pyg
-from kgnn.graphs.readers.smiles import from_smiles
 from tests.graphs.strategies import datasets
 
 
@@ -34,6 +34,16 @@ class TestNetworkx:
     def test_nodes_of_any_name_are_numbered_in_their_order(self):
         graph = nx.Graph([("b", "a"), ("a", "c")])
         assert from_networkx([graph])[0].edges.tolist() == [[0, 1], [1, 2]]
+
+    def test_a_key_that_no_graph_has_is_an_error_with_those_there_are(self):
+        graphs = [nx.Graph(), nx.path_graph(2)]
+        graphs[1].nodes[0]["type"] = graphs[1].nodes[1]["type"] = "C"
+        with pytest.raises(GraphDataError, match="node_label='typ': the nodes .* are: 'type'"):
+            from_networkx(graphs, node_label="typ")
+        with pytest.raises(GraphDataError, match="edge_weight='w': .* there are: none"):
+            from_networkx(graphs, edge_weight="w")
+        assert from_networkx(graphs, node_label="type")[1].node_labels == ["C", "C"]
+        assert from_networkx([nx.empty_graph(2)], edge_label="bond").edge_labels is None
 
     @pytest.mark.parametrize("key", ["target", "label", "y"])
     def test_the_target_is_found_in_the_graph(self, key):

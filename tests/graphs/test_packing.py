@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.labels import encode, ordered, recode
+from kgnn.graphs.molecules import from_smiles
 from kgnn.graphs.packing import concatenate, pack
-from kgnn.graphs.readers.smiles import from_smiles
 from tests.graphs.strategies import datasets
 
 

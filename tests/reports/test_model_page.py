@@ -116,7 +116,8 @@ def test_labels_too_long_for_nodes_have_a_legend(facts):
 
 
 def test_molecules_are_drawn_as_such_and_need_no_legend(facts):
-    bonded = replace(shown("u").sketch, edge_labels=("DOUBLE",))
+    atoms = ("[CH2]", "[O]")
+    bonded = replace(shown("u").sketch, node_labels=atoms, edge_labels=("=",))
     molecule = shown("u")._replace(sketch=bonded)
     page = model_page(replace(facts, uncertain=[molecule], suspicious=[], suggested=[]))
     assert 'class="bond"' in page

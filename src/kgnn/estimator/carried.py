@@ -43,6 +43,17 @@ def unused_by(method: Any, graphs: GraphDataset) -> tuple[str, ...]:
     )
 
 
+def unused_in_words(unused: tuple[str, ...]) -> str:
+    """Write what is not used; empty where nothing is left out.
+
+    Examples
+    --------
+    >>> unused_in_words(("node attributes", "edge labels"))
+    'the method does not use the node attributes and edge labels'
+    """
+    return f"the method does not use the {' and '.join(unused)}" if unused else ""
+
+
 def _can_use(method: Any, switch: str) -> bool:
     return hasattr(method, switch) and switch not in method._idle_switches()
 

@@ -13,6 +13,7 @@ from kgnn.estimator.evidence import PREDICTION, Evidence, Substructure, measure
 from kgnn.estimator.novelty import Novelty
 from kgnn.graphs.graph import Floats, Graph, GraphDataset
 from kgnn.graphs.interop import as_dataset
+from kgnn.graphs.molecules import is_molecule
 from kgnn.kernels.base import Features, gram
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.progress import track
@@ -37,6 +38,18 @@ class Sketch:
     edges: tuple[tuple[int, int], ...]  # between these, as positions in ``nodes``
     node_labels: tuple[str, ...]  # of the nodes to draw; empty where they have none
     edge_labels: tuple[str, ...] = ()  # of the edges to draw; empty where they have none
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What nodes and edges are called."""
+        return ("atom", "bond") if is_molecule(self) else ("node", "edge")
+
+    @property
+    def size(self) -> tuple[str, str]:
+        """Numbers of nodes and edges in words, such as ``3 atoms`` and ``2 bonds``."""
+        counts = zip((self.n_nodes, self.n_edges), self.words, strict=True)
+        nodes, edges = (f"{n:,} {word}{'s' * (n != 1)}" for n, word in counts)
+        return nodes, edges
 
     @classmethod
     def of(cls, graph: Graph, importance: tuple[float, ...] = ()) -> Sketch:
@@ -266,7 +279,7 @@ def signed(evidence: float) -> str:
     return f"{evidence:+,.{decimals}f}".replace("-", "−")
 
 
-def node_list(nodes: tuple[int, ...], most: int = 8) -> str:
+def node_list(nodes: tuple[int, ...], most: int = 8, word: str = "node") -> str:
     """Write a list of nodes, shortened.
 
     Examples
@@ -276,7 +289,7 @@ def node_list(nodes: tuple[int, ...], most: int = 8) -> str:
     """
     listed = ", ".join(map(str, nodes[:most]))
     more = f" and {len(nodes) - most:,} more" if len(nodes) > most else ""
-    return f"node{'s' if len(nodes) > 1 else ''} {listed}{more}"
+    return f"{word}{'s' if len(nodes) > 1 else ''} {listed}{more}"
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:
@@ -285,7 +298,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     parts = {who: each for who, each in explanation.proba.items() if who != PREDICTION}
     each = [f"{_WRITTEN.get(who, who)} {proba[place]:.1%}" for who, proba in parts.items()]
     own = f" ({', '.join(each)})" if each else ""
-    yield f"Graph {graph.name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges"
+    yield f"Graph {graph.name}: {', '.join(graph.size)}"
     yield f"Prediction: class {explanation.predicted}, {explanation.confidence:.1%}{own}"
     yield promised(explanation)
     yield familiarity(explanation)
@@ -294,7 +307,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         if found:
             yield f"Evidence {'against' if against else 'for'} class {explanation.predicted}:"
         for part in found:
-            told = f"{node_list(part.nodes)}; {part.without:.1%} without"
+            told = f"{node_list(part.nodes, word=graph.words[0])}; {part.without:.1%} without"
             yield f"  {signed(part.evidence[PREDICTION]):>6}  {part.text}  ({told})"
     yield from explanation.evidence.notes
     has_memory = any(each.attention for each in explanation.neighbors)

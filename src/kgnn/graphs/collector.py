@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
+from kgnn.errors import ArchiveError, ErrorHandler, GraphDataError, Skipped, excerpt
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
 from kgnn.graphs.labels import is_unknown
 from kgnn.graphs.packing import MAX_NODES, finite, pack
@@ -142,22 +142,33 @@ def require_graphs(graphs: Iterable[Any], kind: type, what: str, argument: str) 
 
 def collect(name: str, found: Found) -> GraphDataset:
     """Pack graphs into a dataset."""
-    return collect_readable(name, lambda _: found, raise_error)
+    return collect_readable(name, lambda _: found)
 
 
-def collect_readable(name: str, read: ReadWith, on_error: ErrorHandler) -> GraphDataset:
-    """Pack the graphs that can be read into a dataset.
+def collect_readable(
+    name: str, read: ReadWith, on_error: ErrorHandler | None = None
+) -> GraphDataset:
+    """Pack the graphs that can be read into a dataset; without ``on_error``, all must be.
 
     If one is skipped, graphs without a name are named by their position; see `collect_runs`.
     """
-    graphs, positions = GraphCollector(), list[int]()
-    for position, place, graph in _numbered(read, on_error):
-        try:
-            graphs.add(place, **graph)
-        except GraphDataError as error:
-            on_error(error)
-        else:
-            positions.append(position)
+    graphs, positions, skipped = GraphCollector(), list[int](), Skipped()
+    handle = on_error or skipped
+    try:
+        for position, place, graph in numbered(read, handle):
+            try:
+                graphs.add(place, **graph)
+            except GraphDataError as error:
+                handle(error)
+            else:
+                positions.append(position)
+    except ArchiveError:
+        raise
+    except GraphDataError as error:
+        # That nothing is left follows from what is wrong with each graph.
+        raise skipped.error(f"'{name}'") if skipped.n else error from error
+    if skipped.n:
+        raise skipped.error(f"'{name}'")
     dataset = graphs.dataset(name)
     none_skipped = positions == list(range(len(positions)))
     return dataset if none_skipped else _named_by(positions, dataset)
@@ -172,7 +183,7 @@ def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[
     # Hashes take little memory; collisions among a hundred million names are very rare.
     names_before = set[int]()
     run, size, positions = GraphCollector(), 0, list[int]()
-    for position, place, graph in _numbered(read, on_error):
+    for position, place, graph in numbered(read, on_error):
         try:
             if graph["name"] is not None and hash(graph["name"]) in names_before:
                 raise GraphDataError(
@@ -192,7 +203,7 @@ def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[
         yield _named_by(positions, run.dataset(name))
 
 
-def _numbered(read: ReadWith, on_error: ErrorHandler) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def numbered(read: ReadWith, on_error: ErrorHandler) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Yield graphs with their position, for which those that cannot be read count, too."""
     n_unread = 0
 

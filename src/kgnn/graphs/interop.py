@@ -19,9 +19,9 @@ from kgnn.errors import (
 from kgnn.graphs.collector import GraphCollector, require_graphs
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.labels import by_position, require_length, targets_by_position
+from kgnn.graphs.molecules import from_smiles
 from kgnn.graphs.packing import concatenate
 from kgnn.graphs.pyg_data import from_pyg
-from kgnn.graphs.readers.smiles import from_smiles
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -124,7 +124,8 @@ def from_networkx(
     ----------
     graphs : iterable of networkx.Graph
     node_label, node_attributes, edge_label, edge_weight : str or None
-        Keys of the data of nodes and edges; either all have a key or none. None: leave it out.
+        Keys of the data of nodes and edges; either all have a key or none. None: leave it out. A
+        key of your own that no graph has is an error.
     targets : iterable, optional
         Class of each graph, by position; None, −1, NaN or empty text for unlabeled. Default:
         ``graph.graph["target"]``, ``["label"]`` or ``["y"]``.
@@ -139,6 +140,11 @@ def from_networkx(
     GraphDataset('networkx': 2 graphs, 2 classes, 2 labeled)
     """
     graphs = require_graphs(graphs, networkx().Graph, "a networkx graph", "graphs")
+    _require_known_keys(
+        graphs,
+        {"node_label": node_label, "node_attributes": node_attributes},
+        {"edge_label": edge_label, "edge_weight": edge_weight},
+    )
     if targets is None:
         own = [_target_of(graph) for graph in graphs]
         classes = targets_by_position(own, "the target of graphs")
@@ -219,6 +225,31 @@ def _parts(place: str, graph: nx.Graph, keys: Sequence[str | None]) -> dict[str,
         "edge_labels": _values(place, "edge", edges, keys[2]),
         "edge_weights": _values(place, "edge", edges, keys[3]),
     }
+
+
+_USUAL_KEYS = ("label", "attributes", "weight")
+
+
+def _require_known_keys(
+    graphs: Sequence[nx.Graph],
+    of_nodes: dict[str, str | None],
+    of_edges: dict[str, str | None],
+) -> None:
+    """Refuse keys that no graph has, unless they are the usual ones, which graphs may lack."""
+    for wanted, what in ((of_nodes, "nodes"), (of_edges, "edges")):
+        unusual = {name: key for name, key in wanted.items() if key not in (None, *_USUAL_KEYS)}
+        if not unusual:
+            continue
+        listed = (item for graph in graphs for item in getattr(graph, what)(data=True))
+        found = {key: None for *_, data in listed for key in data}
+        has_any = any(len(getattr(graph, what)) for graph in graphs)
+        for name, key in unusual.items():
+            if has_any and key not in found:
+                told = ", ".join(map(repr, found)) or "none"
+                raise GraphDataError(
+                    f"{name}='{key}': the {what} of no graph have this key; the keys that there "
+                    f"are: {excerpt(told, 300)}"
+                )
 
 
 def _target_of(graph: Any) -> Hashable | None:

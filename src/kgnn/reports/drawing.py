@@ -283,8 +283,8 @@ def _node(place: Places, size: float, style: str, note: str) -> Markup:
 
 def node_notes(graph: Sketch) -> list[str]:
     """Return number and label of each node that is drawn."""
-    labels = graph.node_labels or ("",) * len(graph.nodes)
+    word, labels = graph.words[0], graph.node_labels or ("",) * len(graph.nodes)
     return [
-        f"node {node}: {label}" if label else f"node {node}"
+        f"{word} {node}: {label}" if label else f"{word} {node}"
         for node, label in zip(graph.nodes, labels, strict=True)
     ]

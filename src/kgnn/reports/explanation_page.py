@@ -43,9 +43,10 @@ _METHOD = (
     "evidence is the drop of the log-odds of the predicted class. +1 means that the odds are 2.7 "
     "times as high with these nodes as without. Values beyond ±20 are cut, since probabilities so "
     "near 0 or 1 are not exact. A substructure is all nodes that have the same neighborhood up to "
-    "a distance, written as a node's label with its neighbors in parentheses; all of its nodes "
-    "are removed together. Sets of more than half of the nodes are not tried. Evidence cannot "
-    "show what a graph lacks: a class that is recognized by something missing has little of it."
+    "a distance, written as a node's label with its neighbors in parentheses, of molecules as "
+    "SMARTS; all of its nodes are removed together. Sets of more than half of the nodes are not "
+    "tried. Evidence cannot show what a graph lacks: a class that is recognized by something "
+    "missing has little of it."
 )
 
 
@@ -66,8 +67,9 @@ def explanation_page(explanation: Explanation) -> str:
         parts = list(_page_parts(explanation))
     return document(
         f"Graph {graph.name}: class {explanation.predicted}",
-        f"{explanation.method}, probability {explanation.confidence:.1%} · "
-        f"{graph.n_nodes:,} nodes · {graph.n_edges:,} edges",
+        " · ".join(
+            [f"{explanation.method}, probability {explanation.confidence:.1%}", *graph.size]
+        ),
         parts,
         "explanation.css",
     )
@@ -145,12 +147,13 @@ def _marked(explanation: Explanation) -> Markup:
     parts = (*explanation.speaking(), *explanation.speaking(against=True))
     named = {node for part in parts for node in part.nodes[:_NAMED]}
     molecule = draw_molecule(graph, kinds, numbered=named, **_LARGE)
-    told = ["Hover over a node for its number and label."]
+    word = graph.words[0]
+    told = [f"Hover over {'an atom' if word == 'atom' else 'a node'} for its number and label."]
     if molecule or len(graph.nodes) <= _MOST_NUMBERED:
-        told[0] = f"The number beside a node is its number in the graph. {told[0]}"
+        told[0] = f"The number beside each {word} is its number in the graph. {told[0]}"
     if len(graph.nodes) < graph.n_nodes:
         few = f"{len(graph.nodes):,} of {graph.n_nodes:,}"
-        told.append(f"{few} nodes are drawn, around those with the most evidence.")
+        told.append(f"{few} {word}s are drawn, around those with the most evidence.")
     if molecule:
         told.append(MOLECULE_NOTE)
     notes = (element("p", note, class_="note") for note in told)
@@ -207,17 +210,19 @@ def _parts(explanation: Explanation, title: str, *, against: bool) -> Markup:
     found = explanation.speaking(against=against)
     if not found:
         return joined(element("h3", title), element("p", "Nothing was found.", class_="note"))
-    return joined(element("h3", title), element("ul", *map(_part, found), class_="parts"))
+    items = (_part(part, explanation.graph.words[0]) for part in found)
+    return joined(element("h3", title), element("ul", *items, class_="parts"))
 
 
-def _part(part: Substructure) -> Markup:
+def _part(part: Substructure, word: str) -> Markup:
     each = [
         f"{network_title(who)} {_bounded(value)}"
         for who, value in part.evidence.items()
         if who not in (PREDICTION, COMBINED)
     ]
     reach = f"distance {part.depth}" if part.depth else "the label alone"
-    told = "; ".join([reach, node_list(part.nodes, _NAMED), *each, f"{part.without:.1%} without"])
+    nodes = node_list(part.nodes, _NAMED, word)
+    told = "; ".join([reach, nodes, *each, f"{part.without:.1%} without"])
     shown = _bounded(part.evidence[PREDICTION])
     return element("li", element("b", shown), element("code", part.text), element("small", told))
 
@@ -246,7 +251,7 @@ def _neighbor(near: Neighbor, graph: Sketch, explanation: Explanation) -> Markup
     mean = sum(near.attention) / len(near.attention) if near.attention else 0.0
     weight = f", attention {mean:.1%}" if near.attention else ""
     told = f"Graph {near.name}, class {near.label}. Kernel value {near.kernel_value:.2f}{weight}."
-    size = f" {graph.n_nodes:,} nodes, {graph.n_edges:,} edges."
+    size = f" {', '.join(graph.size)}."
     return element(
         "figure", drawn, element("figcaption", told, size), class_="same" if is_same else "other"
     )

@@ -9,26 +9,18 @@ from typing import Any
 import numpy as np
 
 from kgnn.estimator.explanation import Sketch
+from kgnn.graphs.molecules import is_molecule, molecule_of, quiet
 from kgnn.reports.axes import drawing, text
 from kgnn.reports.drawing import node_notes
 from kgnn.reports.markup import Markup, element
 
 # What a reader of such a drawing should know.
 MOLECULE_NOTE = (
-    "Molecules are drawn as their graphs have them: without implicit hydrogens, charges and "
-    "stereochemistry. Dashed lines are aromatic bonds."
+    "Molecules are drawn as their graphs have them, with hydrogens and charges. Dashed lines are "
+    "aromatic bonds. Point at an atom to see what else the model knows of it: r is a ring, R and S "
+    "are chirality."
 )
-# Edges of `kgnn.graphs.readers.smiles`, and what RDKit draws for them. A dative bond is an arrow,
-# but an edge has no direction: it becomes a dotted line.
-_BONDS = {
-    "SINGLE": "SINGLE",
-    "DOUBLE": "DOUBLE",
-    "TRIPLE": "TRIPLE",
-    "AROMATIC": "AROMATIC",
-    "DATIVE": "ZERO",
-}
 _MOST_BONDS = 2  # for each atom; of a denser graph, RDKit would search rings for minutes
-_CHARGES = (0, 1, -1)  # graphs have no charges: a valence is possible if one of these allows it
 _BOND_LENGTH = 33.0  # at most
 _LETTERS = 14.0  # as in figures.css
 _SCALE = _BOND_LENGTH / 1.5  # bonds of RDKit are 1.5 long
@@ -47,9 +39,9 @@ def draw_molecule(
 ) -> Markup | None:
     """Draw a graph as a molecule; return None if it cannot be one, or without RDKit.
 
-    Nodes are labeled by element and edges by type, as from SMILES. Styles are classes of discs
-    behind the atoms; one that is pointed at tells which node it is. The nodes in ``numbered`` have
-    their numbers beside them. Large molecules have the same shape and a finer scale.
+    Labels are those of `kgnn.graphs.molecules`. Styles are classes of discs behind the atoms; one
+    that is pointed at tells which atom it is. The atoms in ``numbered`` have their numbers beside
+    them. Large molecules have the same shape and a finer scale.
 
     Examples
     --------
@@ -70,66 +62,28 @@ def draw_molecule(
 
 def _may_be_molecule(graph: Sketch) -> bool:
     """Tell whether a graph is worth a closer look; for most, RDKit need not be loaded."""
-    return (
-        bool(graph.node_labels)
-        and len(graph.edge_labels) == len(graph.edges) <= _MOST_BONDS * len(graph.nodes)
-        and _BONDS.keys() >= set(graph.edge_labels)
+    return len(graph.edge_labels) == len(graph.edges) <= _MOST_BONDS * len(graph.nodes) and (
+        is_molecule(graph)
     )
 
 
 def _molecule(graph: Sketch) -> Any:
     """Return RDKit's molecule with an atom for each node, in their order, laid out in the plane."""
-    from rdkit import Chem, rdBase
-
-    table = Chem.GetPeriodicTable()
-    numbers = {table.GetElementSymbol(number): number for number in range(119)}
-    if not numbers.keys() >= set(graph.node_labels):
-        return None
-    molecule = Chem.RWMol()
-    for label in graph.node_labels:
-        molecule.AddAtom(Chem.Atom(numbers[label]))
-    for (u, v), label in zip(graph.edges, graph.edge_labels, strict=True):
-        molecule.AddBond(u, v, Chem.BondType.names[_BONDS[label]])
-    for bond in molecule.GetBonds():
-        if bond.GetBondType() == Chem.BondType.AROMATIC:
-            for part in (bond, bond.GetBeginAtom(), bond.GetEndAtom()):
-                part.SetIsAromatic(True)
-    with rdBase.BlockLogs():
-        if not all(map(_is_possible, molecule.GetAtoms())):
-            return None
-        _lay_out(molecule)
-    return molecule
-
-
-def _is_possible(atom: Any) -> bool:
-    """Tell whether an atom can have its bonds; its charge stays zero."""
-    from rdkit import Chem
-
-    try:
-        for charge in _CHARGES:
-            atom.SetFormalCharge(charge)
-            try:
-                atom.UpdatePropertyCache(strict=True)
-            except Chem.AtomValenceException:
-                continue
-            return True
-        return False
-    finally:
-        atom.SetFormalCharge(0)
-
-
-def _lay_out(molecule: Any) -> None:
-    """Give atoms their places, as if missing hydrogens were there; then there are none."""
     from rdkit import Chem
     from rdkit.Chem import rdDepictor
 
-    molecule.UpdatePropertyCache(strict=False)
-    rings, angles = Chem.SANITIZE_SYMMRINGS, Chem.SANITIZE_SETHYBRIDIZATION
-    Chem.SanitizeMol(molecule, rings | Chem.SANITIZE_SETCONJUGATION | angles)
-    rdDepictor.Compute2DCoords(molecule, useRingTemplates=True)
-    for atom in molecule.GetAtoms():
-        atom.SetNoImplicit(True)
-    molecule.UpdatePropertyCache(strict=False)
+    molecule = molecule_of(graph.node_labels, graph.edges, graph.edge_labels)
+    if molecule is None:
+        return None
+    with quiet():
+        try:
+            molecule.UpdatePropertyCache(strict=True)
+        except Chem.AtomValenceException:
+            return None
+        rings, angles = Chem.SANITIZE_SYMMRINGS, Chem.SANITIZE_SETHYBRIDIZATION
+        Chem.SanitizeMol(molecule, rings | Chem.SANITIZE_SETCONJUGATION | angles)
+        rdDepictor.Compute2DCoords(molecule, useRingTemplates=True)
+    return molecule
 
 
 def _drawn(
@@ -159,19 +113,14 @@ def _drawn(
             zip(places, styles, node_notes(graph), strict=True) if styles else ()
         )
     ]
-    bonds, written = _strokes(pen.GetDrawingText())
-    atoms = [
-        text(places[node].x, places[node].y + 0.36 * _LETTERS, name, "atom", "middle")
-        for node, name in enumerate(graph.node_labels)
-        if node in written
-    ]
+    bonds, letters = _strokes(pen.GetDrawingText())
     numbers = [
         text(place.x + 0.6 * radius, place.y - 0.6 * radius, str(node), "number")
         for place, node in zip(places, graph.nodes, strict=True)
         if node in numbered
     ]
     label = f"graph {graph.name}"
-    shapes = (*halos, *bonds, *atoms, *numbers)
+    shapes = (*halos, *bonds, *letters, *numbers)
     return drawing(pen.Width(), pen.Height(), element("title", label), *shapes, label=label)
 
 
@@ -185,30 +134,33 @@ def _zoom(molecule: Any, width: float, height: float) -> float:
 def _pen(width: int, height: int) -> Any:
     from rdkit.Chem.Draw import rdMolDraw2D
 
-    pen = rdMolDraw2D.MolDraw2DSVG(width, height)
+    # Letters as text, not as shapes.
+    pen = rdMolDraw2D.MolDraw2DSVG(width, height, -1, -1, True)
     options: Any = pen.drawOptions()
     options.useBWAtomPalette()
     options.clearBackground = False
-    options.prepareMolsBeforeDrawing = False  # which would need hydrogens and charges
+    options.prepareMolsBeforeDrawing = False  # aromatic bonds are to stay dashed
     options.fixedBondLength = _SCALE
     options.fixedFontSize = round(_LETTERS)
     options.padding = _PADDING
     return pen
 
 
-def _strokes(svg: str) -> tuple[list[Markup], set[int]]:
-    """Return the lines of bonds of RDKit's drawing, and the atoms whose symbols it writes.
+def _strokes(svg: str) -> tuple[list[Markup], list[Markup]]:
+    """Return the lines of bonds and the letters of atoms of RDKit's drawing.
 
     Its colors and fonts are left behind: a page has its own, and allows no style in elements.
     """
     ways: dict[str, list[str]] = {"bond": [], "bond dashed": []}
-    written = set()
+    letters = []
     for shape in ET.fromstring(svg).iter():
-        first, _, rest = shape.get("class", "").partition(" ")
-        if first.startswith("atom-") and not rest:
-            written.add(int(first.removeprefix("atom-")))
+        if shape.tag == f"{_SVG}text":
+            x, y = float(shape.get("x", 0)), float(shape.get("y", 0))
+            is_small = f"font-size:{round(_LETTERS)}px" not in shape.get("style", "")
+            letter = (shape.text or "").replace("-", "−")
+            letters.append(text(x, y, letter, "atom small" if is_small else "atom"))
         elif shape.tag == f"{_SVG}path":
             is_dashed = "stroke-dasharray" in shape.get("style", "")
             ways["bond dashed" if is_dashed else "bond"].append(shape.get("d", ""))
     lines = [element("path", class_=kind, d=" ".join(d)) for kind, d in ways.items() if d]
-    return lines, written
+    return lines, letters
