@@ -25,6 +25,20 @@ class TestNetworkx:
     def test_a_dataset_survives_the_way_out_and_back(self, dataset):
         assert from_networkx(to_networkx(dataset)).fingerprint == dataset.fingerprint
 
+    @given(datasets(directed=True))
+    def test_directions_survive_the_way_out_and_back(self, dataset):
+        back = from_networkx(to_networkx(dataset), directed=True)
+        assert back.fingerprint == dataset.fingerprint
+
+    def test_directions_are_kept_on_request(self):
+        graphs = [nx.DiGraph([(0, 1), (1, 2), (2, 1)]), nx.Graph([(0, 1)])]
+        with pytest.warns(KgnnWarning, match="directed=True keeps directions"):
+            assert from_networkx(graphs).edge_directions is None
+        kept = from_networkx(graphs, directed=True)
+        assert kept[0].edges.tolist() == [[0, 1], [1, 2], [2, 1]]
+        assert kept[1].edges.tolist() == [[0, 1], [1, 0]]
+        assert kept.edge_counts.tolist() == [3, 2]
+
     def test_data_go_out_as_plain_values(self):
         dataset = pack("x", [2], [0], [1], node_attributes=[[1.5], [2]], edge_weights=[0.5])
         graph = to_networkx(dataset)[0]
@@ -130,6 +144,10 @@ class TestPyg:
     @given(datasets())
     def test_a_dataset_survives_the_way_out_and_back(self, dataset):
         assert from_pyg(to_pyg(dataset)).fingerprint == dataset.fingerprint
+
+    @given(datasets(directed=True))
+    def test_directions_survive_the_way_out_and_back(self, dataset):
+        assert from_pyg(to_pyg(dataset), directed=True).fingerprint == dataset.fingerprint
 
     def test_what_goes_out_can_be_batched(self):
         batch = Batch.from_data_list(to_pyg(planted_motifs(4)))

@@ -18,6 +18,7 @@ from kgnn.graphs.graph import GraphDataset
 _CARRIED = {
     "node_attributes": ("node attributes", "use_node_attributes"),
     "edge_labels": ("edge labels", "use_edge_labels"),
+    "edge_directions": ("edge directions", "use_edge_labels"),
     "edge_weights": ("edge weights", ""),
 }
 

@@ -147,8 +147,7 @@ def _affordable(graph: GraphDataset, depth: int) -> tuple[list[_Part], tuple[str
 def _substructures(graph: GraphDataset, depth: int) -> list[_Part]:
     """Return the sets of nodes that look alike; equal sets once, at the least depth."""
     parts: dict[bytes, _Part] = {}
-    has_kinds = graph.edge_labels is not None
-    for level, coloring in enumerate(colors(graph, depth, edge_labels=has_kinds)):
+    for level, coloring in enumerate(colors(graph, depth, edge_labels=graph.has_edge_kinds)):
         _, number = numbered(coloring)
         order = np.argsort(number, kind="stable")
         classes = np.split(order, np.cumsum(np.bincount(number))[:-1])
@@ -176,7 +175,7 @@ def _text(graph: GraphDataset, node: int, depth: int, start: str) -> str:
     written = depth
     while written > 1 and _n_walks(graph, written)[node] > _LONGEST_WALKS:
         written -= 1
-    text = subtree(graph, node, written, start=start, edge_labels=graph.edge_labels is not None)
+    text = subtree(graph, node, written, start=start, edge_labels=graph.has_edge_kinds)
     if depth > 0 and graph.degrees[node] == 0:
         return f"{text}()"  # not the same as any node with that label
     if len(text) > _LONGEST_TEXT:

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgnn.errors import ArchiveError, ErrorHandler, GraphDataError, Skipped, excerpt
+from kgnn.errors import (
+    ArchiveError,
+    ErrorHandler,
+    GraphDataError,
+    ParameterError,
+    Skipped,
+    excerpt,
+)
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
 from kgnn.graphs.labels import is_unknown
 from kgnn.graphs.packing import MAX_NODES, finite, pack
@@ -32,7 +39,8 @@ class GraphCollector:
     """Graphs on their way into a `GraphDataset`, each with the place where it was found.
 
     Either all graphs have a kind of data or none; graphs without nodes (edges) need no data on
-    nodes (edges). Errors begin with the place, such as ``molecules.jsonl, line 3``.
+    nodes (edges). With ``directed``, directions of edges are kept. Errors begin with the place,
+    such as ``molecules.jsonl, line 3``.
 
     Examples
     --------
@@ -42,7 +50,8 @@ class GraphCollector:
     GraphDataset('molecules': 1 graphs, 1 classes, 1 labeled)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, directed: bool = False) -> None:
+        self._directed = directed
         self._node_counts: list[int] = []
         self._n_nodes = 0
         self._edges: list[Ints] = []
@@ -91,7 +100,7 @@ class GraphCollector:
         # All checks come before all changes, so that a rejected graph leaves no trace.
         for column, n, values in columns:
             column.check(place, n, values)
-        _require_consistent(place, pairs, edge_labels, weights)
+        _require_consistent(place, pairs, edge_labels, weights, self._directed)
         if self._n_nodes + n_nodes > MAX_NODES:
             raise GraphDataError(
                 f"{place}: a dataset holds at most {MAX_NODES} nodes, here are {n_nodes} after "
@@ -126,7 +135,21 @@ class GraphCollector:
             edge_labels=self._edge_labels.listed(),
             edge_weights=self._edge_weights.stacked(),
             graph_names=self._names.listed(),
+            directed=self._directed,
         )
+
+
+def is_directed(directed: bool | str) -> bool:
+    """Read the option ``directed``, which is a text on the command line.
+
+    Examples
+    --------
+    >>> is_directed("true"), is_directed(False)
+    (True, False)
+    """
+    if directed not in (True, False, "true", "false"):
+        raise ParameterError(f"'directed' must be true or false, got '{excerpt(directed)}'.")
+    return directed in (True, "true")
 
 
 def require_graphs(graphs: Iterable[Any], kind: type, what: str, argument: str) -> list[Any]:
@@ -146,13 +169,13 @@ def collect(name: str, found: Found) -> GraphDataset:
 
 
 def collect_readable(
-    name: str, read: ReadWith, on_error: ErrorHandler | None = None
+    name: str, read: ReadWith, on_error: ErrorHandler | None = None, directed: bool = False
 ) -> GraphDataset:
     """Pack the graphs that can be read into a dataset; without ``on_error``, all must be.
 
     If one is skipped, graphs without a name are named by their position; see `collect_runs`.
     """
-    graphs, positions, skipped = GraphCollector(), list[int](), Skipped()
+    graphs, positions, skipped = GraphCollector(directed), list[int](), Skipped()
     handle = on_error or skipped
     try:
         for position, place, graph in numbered(read, handle):
@@ -174,7 +197,9 @@ def collect_readable(
     return dataset if none_skipped else _named_by(positions, dataset)
 
 
-def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[GraphDataset]:
+def collect_runs(
+    name: str, read: ReadWith, on_error: ErrorHandler, directed: bool = False
+) -> Iterator[GraphDataset]:
     """Collect graphs as they are read and yield them as datasets of bounded size.
 
     ``read`` is called with an error handler and yields graphs one by one. Graphs without a name are
@@ -182,7 +207,7 @@ def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[
     """
     # Hashes take little memory; collisions among a hundred million names are very rare.
     names_before = set[int]()
-    run, size, positions = GraphCollector(), 0, list[int]()
+    run, size, positions = GraphCollector(directed), 0, list[int]()
     for position, place, graph in numbered(read, on_error):
         try:
             if graph["name"] is not None and hash(graph["name"]) in names_before:
@@ -198,7 +223,7 @@ def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[
         size += graph["n_nodes"] + len(graph["edges"])
         if len(run) >= GRAPHS_AT_ONCE or size >= SIZE_AT_ONCE:
             yield _named_by(positions, run.dataset(name))
-            run, size, positions = GraphCollector(), 0, []
+            run, size, positions = GraphCollector(directed), 0, []
     if len(run):
         yield _named_by(positions, run.dataset(name))
 
@@ -305,12 +330,16 @@ def _checked_pairs(place: str, n_nodes: int, edges: ArrayLike) -> Ints:
 
 
 def _require_consistent(
-    place: str, pairs: Ints, labels: Sequence[Hashable] | None, weights: Floats | None
+    place: str,
+    pairs: Ints,
+    labels: Sequence[Hashable] | None,
+    weights: Floats | None,
+    directed: bool,
 ) -> None:
     """Reject an edge that is given twice with different data."""
     if labels is None and weights is None:
         return
-    ends = [(u, v) if u <= v else (v, u) for u, v in pairs.tolist()]
+    ends = [(u, v) if u <= v or directed else (v, u) for u, v in pairs.tolist()]
     if len(set(ends)) == len(ends):
         return
     names = repeat("") if labels is None else map(str, labels)
@@ -321,7 +350,8 @@ def _require_consistent(
             u, v = pairs[row]
             raise GraphDataError(
                 f"{place}: the edge {u}, {v} is there twice, with different labels or weights; "
-                "graphs are undirected and keep one edge between two nodes"
+                "one edge is kept between two nodes"
+                f"{'' if directed else ' (with directed=True one in each direction)'}"
             )
 
 

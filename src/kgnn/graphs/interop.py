@@ -115,10 +115,12 @@ def from_networkx(
     targets: Iterable[Hashable | None] | None = None,
     name: str = "networkx",
     graph_names: Iterable[str] | None = None,
+    directed: bool = False,
 ) -> GraphDataset:
     """Pack networkx graphs into a dataset.
 
-    Directed graphs are read as undirected, with a warning; parallel edges collapse.
+    Directed graphs are read as undirected, with a warning, unless ``directed`` says what is meant;
+    parallel edges collapse.
 
     Parameters
     ----------
@@ -132,6 +134,8 @@ def from_networkx(
     name : str
     graph_names : iterable of str, optional
         Default: the names of the graphs, if all have one.
+    directed : bool
+        Whether directions of edges are kept; an edge of an undirected graph runs both ways.
 
     Examples
     --------
@@ -161,6 +165,7 @@ def from_networkx(
         names,
         name=name,
         keys=(node_label, node_attributes, edge_label, edge_weight),
+        directed=directed,
     )
 
 
@@ -173,21 +178,25 @@ def pack_networkx(
     name: str,
     keys: Sequence[str | None] = ("label", "attributes", "label", "weight"),
     on_error: ErrorHandler = raise_error,
+    directed: bool = False,
 ) -> GraphDataset:
     """Pack networkx graphs, each with the place that messages name."""
-    if n_directed := sum(graph.is_directed() for graph in graphs):
+    n_directed = sum(graph.is_directed() for graph in graphs)
+    if n_directed and not directed:
         warnings.warn(
-            f"{n_directed} of {len(graphs)} graphs are directed; they are read as undirected ones.",
+            f"{n_directed} of {len(graphs)} graphs are directed; they are read as undirected ones "
+            "(directed=True keeps directions).",
             KgnnWarning,
             stacklevel=3,
         )
     require_length(targets, len(graphs), "targets")
     require_length(graph_names, len(graphs), "graph_names")
-    collector = GraphCollector()
+    collector = GraphCollector(directed)
     for row, (graph, place) in enumerate(zip(graphs, places, strict=True)):
         own_name = None if graph_names is None else graph_names[row]
         try:
-            found = _parts(place, graph, keys)
+            # An edge without a direction runs both ways.
+            found = _parts(place, graph.to_directed(as_view=True) if directed else graph, keys)
             collector.add(place, **found, target=targets[row], name=own_name)
         except GraphDataError as error:
             on_error(error)
@@ -272,7 +281,8 @@ def _values(
 
 
 def _to_networkx(graph: Graph) -> nx.Graph:
-    result = networkx().Graph()
+    nx = networkx()
+    result = nx.Graph() if graph.dataset.edge_directions is None else nx.DiGraph()
     result.add_nodes_from(range(graph.n_nodes))
     edges = graph.edges.tolist()
     result.add_edges_from(edges)

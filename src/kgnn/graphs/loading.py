@@ -50,9 +50,10 @@ class Format(NamedTuple):
 
 # To add a format, write ``readers/<format>.py`` and add a line here.
 FORMATS = [
-    Format("TU", tu.read, (".zip",), tu.is_in, classes="the file NAME_graph_labels.txt"),
+    Format("TU", tu.read, (".zip",), tu.is_in, options=("directed",), meanings=("directed",),
+           classes="the file NAME_graph_labels.txt"),
     Format("JSON Lines", jsonl.read, (".jsonl", ".ndjson"), stream=jsonl.stream,
-           classes='the key "target" of each line'),
+           options=("directed",), meanings=("directed",), classes='the key "target" of each line'),
     Format("SMILES in CSV", smiles.read, (".csv",), None, smiles.stream, smiles.OPTIONS, MEANINGS,
            classes="a column", class_columns=smiles.class_columns, columns=smiles.columns,
            cells=smiles.cells),
@@ -62,8 +63,8 @@ FORMATS = [
            classes="a data field", class_columns=sdf.class_columns, columns=sdf.columns,
            cells=sdf.cells),
     Format("GraphML/GML/GEXF", network_files.read, (), network_files.are_in, network_files.stream,
-           may_name_nodes=True, classes="the attribute target of a graph, a file labels.csv "
-           "beside the graphs, or one subfolder for each class"),
+           ("directed",), ("directed",), may_name_nodes=True, classes="the attribute target of a "
+           "graph, a file labels.csv beside the graphs, or one subfolder for each class"),
 ]  # fmt: skip
 
 # Datasets that are generated.

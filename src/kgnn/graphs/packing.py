@@ -13,6 +13,10 @@ from kgnn.errors import GraphDataError, excerpt
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts, offsets_of
 from kgnn.graphs.labels import class_name, encode, ordered, recode, require_length
 
+_DATA_FIELDS = (
+    *("node_labels", "node_attributes"),
+    *("edge_labels", "edge_weights", "edge_directions"),
+)
 MAX_NODES = np.iinfo(np.int32).max  # neighbors are numbered with 32 bits
 # Edges that are checked at a time: few enough to stay within the processor's cache.
 _PIECE = 1 << 18
@@ -39,10 +43,12 @@ def pack(
     edge_labels: Sequence[Hashable] | NDArray[Any] | None = None,
     edge_weights: ArrayLike | None = None,
     graph_names: Sequence[str] | None = None,
+    directed: bool = False,
 ) -> GraphDataset:
     """Pack graphs into a dataset.
 
-    An edge may be given in one direction or in both, once or repeatedly; it is stored once. Labels
+    An edge may be given in one direction or in both, once or repeatedly; it is stored once. With
+    ``directed``, it is kept which direction it was given in, and each may have its data. Labels
     and class names become text: the label 1 and the label "1" are the same.
 
     Parameters
@@ -79,10 +85,16 @@ def pack(
     edge_codes, edge_names = _encoded(edge_labels, len(u), "edge labels")
     weights = finite(edge_weights, "edge weights")
     require_length(weights, len(u), "edge weights")
-    if edge_codes is None and weights is None:
+    directions = None
+    if directed:
+        arc_offsets, neighbors, edge_of_arc, directions = _directed_arcs(
+            u, v, n_nodes, edge_codes, weights
+        )
+    elif edge_codes is None and weights is None:
         arc_offsets, neighbors = plain_arcs(u, v, n_nodes)
     else:
         arc_offsets, neighbors, edge_of_arc = _arcs_with_data(u, v, n_nodes, edge_codes, weights)
+    if edge_codes is not None or weights is not None:
         edge_codes = None if edge_codes is None else edge_codes[edge_of_arc]
         weights = None if weights is None else weights[edge_of_arc]
     return GraphDataset(
@@ -98,6 +110,7 @@ def pack(
         edge_labels=edge_codes,
         edge_label_names=edge_names,
         edge_weights=weights,
+        edge_directions=directions,
         graph_names=None if graph_names is None else np.array(graph_names, dtype=np.str_),
     )
 
@@ -226,6 +239,37 @@ def _arcs_with_data(
     return arc_offsets, neighbors.astype(np.int32), edge_of_arc
 
 
+def _directed_arcs(
+    u: NDArray[Any],
+    v: NDArray[Any],
+    n_nodes: int,
+    edge_codes: ShortInts | None,
+    weights: Floats | None,
+) -> tuple[Ints, ShortInts, Ints, NDArray[np.int8]]:
+    """As `_arcs_with_data`, for edges that differ from those the other way; also the directions."""
+    keys = np.concatenate([u, v]).astype(np.int64) * n_nodes + np.concatenate([v, u])
+    order = np.argsort(keys, kind="stable")  # of equal keys, edges along the arc come first
+    keys, is_along = keys[order], order < len(u)
+    positions = order % max(len(u), 1)
+    is_first = np.ones(len(keys), dtype=np.bool_)
+    is_first[1:] = keys[1:] != keys[:-1]
+    arc = np.cumsum(is_first) - 1
+    edge_of_arc = positions[is_first]
+    for column in (edge_codes, weights):
+        if column is None:
+            continue
+        clash = (column[edge_of_arc[arc]] != column[positions]) & is_along
+        if clash.any():
+            at = int(np.argmax(clash))
+            first, second = int(edge_of_arc[arc[at]]), int(positions[at])
+            raise ConflictingEdgesError(*sorted((first, second)))
+    runs_back = np.bincount(arc[~is_along], minlength=len(edge_of_arc)) > 0
+    directions = np.where(is_along[is_first], np.where(runs_back, 0, 1), -1).astype(np.int8)
+    sources, neighbors = np.divmod(keys[is_first], max(n_nodes, 1))
+    arc_offsets = offsets_of(np.bincount(sources, minlength=n_nodes))
+    return arc_offsets, neighbors.astype(np.int32), edge_of_arc, directions
+
+
 # -- joining --------------------------------------------------------------------------------------
 
 
@@ -262,12 +306,13 @@ def concatenate(datasets: Sequence[GraphDataset], name: str | None = None) -> Gr
         edge_labels=edge_labels,
         edge_label_names=edge_label_names,
         edge_weights=_joined(datasets, "edge_weights"),
+        edge_directions=_joined(datasets, "edge_directions"),
         graph_names=_joined(datasets, "graph_names"),
     )
 
 
 def _require_alike(datasets: Sequence[GraphDataset]) -> None:
-    for field in ("node_labels", "node_attributes", "edge_labels", "edge_weights"):
+    for field in _DATA_FIELDS:
         parts = _with_any(datasets, field)
         for other in parts[1:]:
             one, two = getattr(parts[0], field), getattr(other, field)

@@ -33,10 +33,11 @@ def from_pyg(
     targets: Iterable[Hashable | None] | None = None,
     name: str = "pyg",
     graph_names: Iterable[str] | None = None,
+    directed: bool = False,
 ) -> GraphDataset:
     """Pack PyG ``Data`` objects into a dataset; the module says how their tensors are read.
 
-    Directed graphs are read as undirected, with a warning.
+    Directed graphs are read as undirected, with a warning, unless ``directed`` says what is meant.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ def from_pyg(
         ``data.y``, read in the same way.
     name : str
     graph_names : iterable of str, optional
+    directed : bool
+        Whether directions of edges are kept.
     """
     graphs = require_graphs(data_list, torch_geometric().data.Data, "a PyG Data", "data_list")
     classes = None if targets is None else targets_by_position(targets)
@@ -56,14 +59,15 @@ def from_pyg(
     node_labels, node_attributes = _node_data(graphs)
     edge_labels, edge_weights = _edge_data(graphs)
     pairs = [_pairs(f"data_list[{row}]", data) for row, data in enumerate(graphs)]
-    if n_directed := _count_directed(pairs):
+    n_directed = 0 if directed else _count_directed(pairs)
+    if n_directed:
         warnings.warn(
             f"{n_directed} of {len(pairs)} graphs have edges in one direction alone; they are read "
-            "as undirected ones.",
+            "as undirected ones (directed=True keeps directions).",
             KgnnWarning,
             stacklevel=2,
         )
-    collector = GraphCollector()
+    collector = GraphCollector(directed)
     for row, data in enumerate(graphs):
         place = f"data_list[{row}]"
         collector.add(
@@ -208,7 +212,11 @@ def _fields(graph: Graph) -> dict[str, Any]:
     def one_hot(codes: NDArray[np.int32], names: tuple[str, ...]) -> Any:
         return torch.nn.functional.one_hot(torch.tensor(codes).long(), len(names)).float()
 
-    dataset, arcs, values = graph.dataset, graph.arc_slice, {}
+    dataset, values = graph.dataset, dict[str, Any]()
+    arcs, ends = np.arange(graph.arc_slice.start, graph.arc_slice.stop), graph.arcs
+    if dataset.edge_directions is not None:
+        is_edge = dataset.edge_directions[graph.arc_slice] >= 0
+        arcs, ends = arcs[is_edge], graph.edges
     if dataset.node_labels is not None:
         values["x"] = one_hot(dataset.node_labels[graph.nodes], dataset.node_label_names)
         values["node_label_names"] = dataset.node_label_names
@@ -222,7 +230,7 @@ def _fields(graph: Graph) -> dict[str, Any]:
     if dataset.graph_names is not None:
         values["name"] = graph.name
     return values | {
-        "edge_index": torch.tensor(graph.arcs.T),
+        "edge_index": torch.tensor(ends.T),
         "num_nodes": graph.n_nodes,
         "y": torch.tensor([int(dataset.targets[graph.row])]),
         "class_names": dataset.class_names,

@@ -210,23 +210,35 @@ def looks(graphs: GraphDataset) -> Colors:
     if graphs.node_attributes is not None:
         for column in graphs.node_attributes.T:
             start = mix(start * _NEIGHBOR + np.ascontiguousarray(column + 0.0).view(np.uint64))
-    if graphs.edge_labels is not None:
-        arcs = name_colors(graphs.edge_label_names, "edge")[graphs.edge_labels]
+    if graphs.arc_kinds is not None:
+        arcs = arc_colors(graphs)
     *_, last = refine(graphs, start, _DEEPEST, arcs)
     return graph_colors(graphs, last)
 
 
 def arc_colors(graphs: GraphDataset) -> Colors:
-    """Return the color of every arc, by the name of its label."""
+    """Return the color of every arc, by the name of its label and its direction."""
     if graphs.n_arcs == 0:  # graphs without edges have no labels of edges either
         return np.empty(0, dtype=np.uint64)
-    if graphs.edge_labels is None:
+    kinds = graphs.arc_kinds
+    if kinds is None:
         raise GraphDataError(
             f"'{graphs.name}' has no edge labels, but they are what is compared: the model was "
             "trained on graphs with edge labels. Give the edges their labels, or train without "
             "(use_edge_labels=False)."
         )
-    return name_colors(graphs.edge_label_names, "edge")[graphs.edge_labels]
+    return name_colors(graphs.arc_kind_names, "edge")[kinds]
+
+
+def require_directions(graphs: GraphDataset, directed: bool) -> None:
+    """Refuse graphs with directions for a model of undirected ones, and the other way round."""
+    if graphs.n_arcs and (graphs.edge_directions is not None) != directed:
+        has, had = ("no", "with") if directed else ("its", "without")
+        raise GraphDataError(
+            f"'{graphs.name}' has {has} directions of edges, but the model was trained on graphs "
+            f"{had} them; read all graphs with directed={directed}, or train without "
+            "(use_edge_labels=False)"
+        )
 
 
 # -- numbering ------------------------------------------------------------------------------------

@@ -50,7 +50,12 @@ def pieces(graphs: GraphDataset) -> Iterator[tuple[Ints, GraphDataset]]:
     All sets of a piece have as many words as its largest graph needs. Empty graphs are left out.
     """
     bare = replace(
-        graphs, node_attributes=None, edge_labels=None, edge_weights=None, graph_names=None
+        graphs,
+        node_attributes=None,
+        edge_labels=None,
+        edge_weights=None,
+        edge_directions=None,
+        graph_names=None,
     )
     order = np.argsort(graphs.graph_sizes, kind="stable")
     order = order[graphs.graph_sizes[order] > 0]

@@ -29,6 +29,7 @@ from kgnn.kernels.colors import (
     name_colors,
     neighbor_sums,
     refine,
+    require_directions,
     resolve_start,
     row_chunks,
     start_colors,
@@ -59,8 +60,8 @@ class WeisfeilerLehman(CountedFeatures):
     unlabeled : {"degree", "constant"}
         Whether nodes without labels start from their degree or all alike, with ``start="auto"``.
     edge_labels : bool
-        Whether edges of different labels make a difference, where the graphs given to `fit` have
-        such labels.
+        Whether edges of different labels or directions make a difference, where the graphs given to
+        `fit` have them.
     attributes : tuple of int
         Numbers of cells that nodes are put into by their continuous attributes, where the graphs
         given to `fit` have some; the cells of each resolution are colors to start from, beside
@@ -77,8 +78,8 @@ class WeisfeilerLehman(CountedFeatures):
         See `CountedFeatures`.
     start_ : str
         What ``auto`` turned out to be.
-    edge_labels_ : bool
-        Whether edge labels are used.
+    edge_labels_, directed_ : bool
+        Whether labels of edges, and their directions, are used.
     scaling_ : tuple of tuple of float
         Middles and distances of the attributes, see `kgnn.kernels.attributes.Scaling`.
     cells_ : list of (n_cells, n_attributes) float64
@@ -146,7 +147,8 @@ class WeisfeilerLehman(CountedFeatures):
         if self.iterations < 0:
             raise ParameterError(f"WeisfeilerLehman needs iterations ≥ 0, got {self.iterations}.")
         self.start_ = resolve_start(graphs, self.start, self.unlabeled)
-        self.edge_labels_ = self.edge_labels and graphs.edge_labels is not None
+        self.edge_labels_ = self.edge_labels and graphs.has_edge_kinds
+        self.directed_ = self.edge_labels_ and graphs.edge_directions is not None
         self.scaling_: tuple[tuple[float, ...], ...] = ()
         self.cells_: list[Floats] = []
         if self.attributes and graphs.node_attributes is not None:
@@ -164,6 +166,8 @@ class WeisfeilerLehman(CountedFeatures):
 
     def _colorings(self, graphs: GraphDataset) -> Iterator[Colors]:
         """Yield the colors of every level: the exact ones by depth, then the coarse ones."""
+        if self.edge_labels_:
+            require_directions(graphs, self.directed_)
         arcs = arc_colors(graphs) if self.edge_labels_ else None
         yield from refine(graphs, start_colors(graphs, self.start_), self.iterations, arcs)
         for width in self.coarse:
@@ -291,13 +295,14 @@ def subtree(
     if depth == 0:
         return label
     branches: dict[str, int] = {}
+    kinds = graphs.arc_kinds
     for arc in range(int(graphs.arc_offsets[node]), int(graphs.arc_offsets[node + 1])):
         neighbor = int(graphs.neighbors[arc])
         branch = subtree(
             graphs, neighbor, depth - 1, start=start, edge_labels=edge_labels, names=names
         )
-        if edge_labels and graphs.edge_labels is not None:
-            branch = f"-{graphs.edge_label_names[graphs.edge_labels[arc]]}-{branch}"
+        if edge_labels and kinds is not None:
+            branch = f"-{graphs.arc_kind_names[kinds[arc]]}-{branch}"
         branches[branch] = branches.get(branch, 0) + 1
     inside = ", ".join(f"{n} {b}" if n > 1 else b for b, n in sorted(branches.items()))
     return f"{label}({inside})" if inside else label

@@ -149,15 +149,15 @@ class GNNSettings:
 
     def _edges_used(self, graphs: GraphDataset) -> GraphDataset:
         """Return graphs with those labels of edges that the encoder can use."""
-        if graphs.edge_labels is None or self.encoder == "gin":
+        if not graphs.has_edge_kinds or self.encoder == "gin":
             return graphs
         warnings.warn(
-            f"encoder='{self.encoder}' does not use the edge labels of '{graphs.name}'; "
-            "encoder='gin' does.",
+            f"encoder='{self.encoder}' does not use the labels and directions of edges, which "
+            f"'{graphs.name}' has; encoder='gin' does.",
             KgnnWarning,
             stacklevel=6,
         )
-        return replace(graphs, edge_labels=None, edge_label_names=())
+        return replace(graphs, edge_labels=None, edge_label_names=(), edge_directions=None)
 
     def _network(self, task: Task, *args: Any, **options: Any) -> GraphNetwork:
         """Return the network; a subclass may train it in another way."""

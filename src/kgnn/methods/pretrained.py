@@ -235,6 +235,7 @@ class SavedEncoder:
             and plan.encoder in get_args(Encoder)
             and all(type(each) is int and each >= 0 for each in numbers)
             and isinstance(nodes.degrees, bool)
+            and isinstance(nodes.directed, bool)
             and isinstance(nodes.label_names, tuple)
             and isinstance(nodes.edge_names, tuple)
             and all(isinstance(each, float) for each in (*nodes.middles, *nodes.distances))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
-from kgnn.graphs.collector import Found, collect_readable, collect_runs
+from kgnn.graphs.collector import Found, collect_readable, collect_runs, is_directed
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.readers.archive import MAX_BYTES
 from kgnn.graphs.readers.text import numbered_lines, stem, writing_lines
@@ -34,14 +34,23 @@ _NODE_KEYS = ("label", "attributes")
 _OTHER_WORDS_FOR_TARGET = ("label", "class", "category", "activity", "y")
 
 
-def read(path: Path, on_error: ErrorHandler = raise_error) -> GraphDataset:
-    """Read a ``.jsonl`` or ``.ndjson`` file, plain or compressed as ``.gz``."""
-    return collect_readable(stem(path), partial(_graphs_in, path, MAX_BYTES), on_error)
+def read(
+    path: Path, on_error: ErrorHandler | None = None, directed: bool | str = False
+) -> GraphDataset:
+    """Read a ``.jsonl`` or ``.ndjson`` file, plain or compressed as ``.gz``.
+
+    With ``directed``, an edge runs from its first node to its second.
+    """
+    found = partial(_graphs_in, path, MAX_BYTES)
+    return collect_readable(stem(path), found, on_error, is_directed(directed))
 
 
-def stream(path: Path, on_error: ErrorHandler = raise_error) -> Iterator[GraphDataset]:
+def stream(
+    path: Path, on_error: ErrorHandler = raise_error, directed: bool | str = False
+) -> Iterator[GraphDataset]:
     """Read a file in runs of bounded size."""
-    return collect_runs(stem(path), partial(_graphs_in, path, None), on_error)
+    found = partial(_graphs_in, path, None)
+    return collect_runs(stem(path), found, on_error, is_directed(directed))
 
 
 def _graphs_in(path: Path, max_bytes: int | None, on_error: ErrorHandler) -> Found:
@@ -61,7 +70,10 @@ def _graphs_in(path: Path, max_bytes: int | None, on_error: ErrorHandler) -> Fou
 
 
 def write(dataset: GraphDataset, path: str | Path) -> None:
-    """Write a dataset so that `read` gives it back; a path in ``.gz`` is compressed."""
+    """Write a dataset so that `read` gives it back; a path in ``.gz`` is compressed.
+
+    Where directions are kept, read it with ``directed=True``.
+    """
     has_names = dataset.graph_names is not None
     with writing_lines(Path(path)) as stream:
         for graph in dataset:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError, KgnnWarning
+from kgnn.graphs.collector import is_directed
 from kgnn.graphs.graph import GraphDataset, Ints, ShortInts
 from kgnn.graphs.packing import ConflictingEdgesError, pack
 from kgnn.graphs.readers.archive import TextFiles
@@ -28,8 +29,11 @@ def is_in(folder: Path) -> bool:
     return any(folder.glob("*_A.txt"))
 
 
-def read(path: Path) -> GraphDataset:
-    """Read ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and the optional files beside them."""
+def read(path: Path, directed: bool | str = False) -> GraphDataset:
+    """Read ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and the optional files beside them.
+
+    With ``directed``, an edge runs from the first to the second node of its line.
+    """
     files = TextFiles(path)
     name = _dataset_name(files)
     graph_of_node, targets = _graphs(files, name)
@@ -53,6 +57,7 @@ def read(path: Path) -> GraphDataset:
             node_attributes=attributes,
             edge_labels=_labels(files, f"{name}_edge_labels.txt", len(u)),
             edge_weights=_edge_weights(files, f"{name}_edge_attributes.txt", len(u)),
+            directed=is_directed(directed),
         )
     except ConflictingEdgesError as error:
         raise GraphDataError(

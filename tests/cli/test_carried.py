@@ -1,7 +1,8 @@
-"""Tables of molecules on the command line: what came in comes out, and is read as for the fit."""
+"""On the command line, columns of a table that came in come out, and all is read as for the fit."""
 
 import csv
 import io
+import json
 
 import pytest
 
@@ -69,6 +70,23 @@ def test_molecules_are_read_as_for_the_fit(kgnn, model, tmp_path):
     assert salt["confidence"] == base["confidence"]
     kept = rows_of(kgnn("predict", model, "new.csv", "--read", "salts=keep").out)
     assert kept[0]["confidence"] != kept[1]["confidence"]
+
+
+def test_directions_are_read_as_for_the_fit(kgnn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = []
+    for row in range(30):
+        size, turns = 4 + row // 2, row % 2
+        edges = [[i, i + 1][:: -1 if turns and i % 2 else 1] for i in range(size - 1)]
+        rows.append({"nodes": size, "edges": edges, "target": turns})
+    (tmp_path / "flow.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    asked = ("--method", "wl", "--read", "directed=true")
+    assert "directions" in kgnn("fit", "flow.jsonl", "-o", "model", *asked).err
+    done = kgnn("predict", "model", "flow.jsonl")
+    assert "--read directed=true, as for the fit" in done.err
+    assert [row["label"] for row in rows_of(done.out)] == ["0", "1"] * 15
+    told = kgnn("predict", "model", "flow.jsonl", "--read", "directed=false")
+    assert (told.code, "directed=True" in told.err) == (1, True)
 
 
 def test_the_table_to_fill_in_shows_the_molecules(kgnn, model, table, tmp_path):
