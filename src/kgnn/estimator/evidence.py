@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.graphs.molecules import fragment, is_molecule
+from kgnn.graphs.molecules import fragment, is_molecule, written_out
 from kgnn.kernels.colors import colors, neighbor_sums, numbered, resolve_start
 from kgnn.kernels.weisfeiler_lehman import subtree
 
@@ -86,7 +86,8 @@ def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 
     >>> np.round(measure(by_oxygen, water, 0).nodes, 2).tolist()
     [2.2, 0.0, 0.0]
     """
-    parts, notes = _affordable(graph, depth)
+    written = written_out(graph)
+    parts, notes = _affordable(written, depth)
     if not parts:
         return Evidence((0.0,) * graph.n_nodes, (), notes)
     proba = predict(without(graph, [np.empty(0, dtype=np.int64), *(part.nodes for part in parts)]))
@@ -95,10 +96,10 @@ def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 
         who: np.clip(each[0] - each[1:], -MOST_EVIDENCE, MOST_EVIDENCE)
         for who, each in odds.items()
     }
-    start = resolve_start(graph, "auto")
+    start = resolve_start(written, "auto")
     found = [
         Substructure(
-            _text(graph, int(part.nodes[0]), part.depth, start),
+            _text(written, int(part.nodes[0]), part.depth, start),
             part.depth,
             tuple(part.nodes.tolist()),
             {who: float(fall[row]) for who, fall in falls.items()},

@@ -13,7 +13,7 @@ from kgnn.estimator.evidence import PREDICTION, Evidence, Substructure, measure
 from kgnn.estimator.novelty import Novelty
 from kgnn.graphs.graph import Floats, Graph, GraphDataset
 from kgnn.graphs.interop import as_dataset
-from kgnn.graphs.molecules import is_molecule
+from kgnn.graphs.molecules import is_molecule, written_out
 from kgnn.kernels.base import Features, gram
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.progress import track
@@ -68,7 +68,8 @@ class Sketch:
         place[nodes] = np.arange(len(nodes))
         edges = place[graph.edges]
         drawn = np.flatnonzero((edges >= 0).all(axis=1)).tolist()
-        labels, edge_labels = graph.node_labels or [], graph.edge_labels or []
+        written = written_out(graph.dataset[[graph.row]])[0]
+        labels, edge_labels = written.node_labels or [], written.edge_labels or []
         return cls(
             graph.name,
             graph.n_nodes,

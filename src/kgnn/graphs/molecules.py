@@ -1,19 +1,25 @@
 """Molecules as graphs and back, through RDKit: atoms are nodes, bonds are edges.
 
-The label of an atom says all that a chemist would: ``[CH2;r]`` is a carbon with two hydrogens in a
-ring that is not aromatic, ``[nH]`` an aromatic nitrogen with a hydrogen, ``[NH3+]`` an ammonium,
-``[CH](S)`` a center of chirality. Within the brackets it is SMARTS, and without ``;r`` an atom of
-SMILES; R and S are those of Cahn, Ingold and Prelog, which do not depend on the order of atoms. The
-label of a bond is ``-``, ``=``, ``#`` or ``:`` as in SMARTS, with ``;@`` in a ring that is not
-aromatic, and with ``(E)`` or ``(Z)``.
+An atom is labeled by its element and has the attributes of `ATTRIBUTES`, so that what all carbons
+have in common can be learned as well as what a single kind of them has. The label of a bond is
+``-``, ``=``, ``#`` or ``:`` as in SMARTS, with ``;@`` in a ring that is not aromatic, and with
+``(E)`` or ``(Z)``. Nothing of it depends on the order of atoms: chirality is that of Cahn, Ingold
+and Prelog.
+
+Written out, an atom is ``[CH2;r]``: a carbon with two hydrogens in a ring that is not aromatic;
+``[nH]`` is an aromatic nitrogen with a hydrogen, ``[NH3+]`` an ammonium, ``[CH](S)`` a center of
+chirality. Within the brackets this is SMARTS, and without ``;r`` an atom of SMILES.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
 
 from kgnn.errors import (
     ErrorHandler,
@@ -24,16 +30,19 @@ from kgnn.errors import (
 )
 from kgnn.graphs.collector import Found, collect_readable
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.labels import require_length, targets_by_position
+from kgnn.graphs.labels import ordered, require_length, targets_by_position
 
 # RDKit takes seconds for so many characters, and minutes for ten times as many.
 MAX_SMILES = 10_000
 Choice = Literal["keep", "strip"]
 MEANINGS = ("salts", "stereo")  # options of all readers of molecules, see `Meaning`
 
+ATTRIBUTES = ("hydrogens", "charge", "aromatic", "in a ring", "chirality", "isotope")
+_CHIRALITY = {"R": 1.0, "S": -1.0, "r": 0.5, "s": -0.5}
 _BONDS = {"SINGLE": "-", "DOUBLE": "=", "TRIPLE": "#", "QUADRUPLE": "$", "AROMATIC": ":",
           "DATIVE": "->"}  # fmt: skip
 _GEOMETRY = {"STEREOE": "(E)", "STEREOZ": "(Z)"}
+_ELEMENT = re.compile(r"[A-Z][a-z]?|\*")
 _ATOM = re.compile(
     r"\[(?P<isotope>\d*)(?P<symbol>[A-Z][a-z]?|[a-z][a-z]?|\*)(?P<hydrogens>H\d*)?"
     r"(?P<charge>[+-]\d*)?(?P<ring>;r)?\](\((?P<chirality>[A-Za-z]+)\))?"
@@ -84,8 +93,8 @@ def from_smiles(
     Examples
     --------
     >>> ethanol = from_smiles(["CCO"])[0]
-    >>> ethanol.node_labels, ethanol.edge_labels
-    (['[CH3]', '[CH2]', '[OH]'], ['-', '-'])
+    >>> ethanol.node_labels, ethanol.node_attributes[:, 0].tolist(), ethanol.edge_labels
+    (['C', 'C', 'O'], [3.0, 2.0, 1.0], ['-', '-'])
     """
     smiles = list(smiles)
     classes = None if targets is None else targets_by_position(targets)
@@ -125,21 +134,21 @@ def graph_of(molecule: Any, meaning: Meaning) -> dict[str, Any]:
     if meaning.salts == "strip":
         molecule = _largest_part(molecule)
     keeps_stereo = meaning.stereo == "keep"
-    bonds = list(molecule.GetBonds())
+    atoms, bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
     return {
         "n_nodes": molecule.GetNumAtoms(),
         "edges": [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds],
-        "node_labels": [
-            _atom_label(
-                atom.GetIsotope(),
-                atom.GetSymbol(),
-                atom.GetIsAromatic(),
+        "node_labels": [atom.GetSymbol() for atom in atoms],
+        "node_attributes": [
+            (
                 atom.GetTotalNumHs(),
                 atom.GetFormalCharge(),
+                atom.GetIsAromatic(),
                 atom.IsInRing(),
-                keeps_stereo and atom.HasProp("_CIPCode") and atom.GetProp("_CIPCode"),
+                _CHIRALITY.get(_cip(atom), 0.0) if keeps_stereo else 0.0,
+                atom.GetIsotope(),
             )
-            for atom in molecule.GetAtoms()
+            for atom in atoms
         ],
         "edge_labels": [
             _bond_label(
@@ -152,25 +161,8 @@ def graph_of(molecule: Any, meaning: Meaning) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=4096)
-def _atom_label(
-    isotope: int,
-    symbol: str,
-    is_aromatic: bool,
-    hydrogens: int,
-    charge: int,
-    is_in_ring: bool,
-    chirality: str | bool,
-) -> str:
-    return "".join(
-        [
-            f"[{isotope or ''}{symbol.lower() if is_aromatic else symbol}",
-            f"H{hydrogens if hydrogens > 1 else ''}" if hydrogens else "",
-            f"{'+' if charge > 0 else '-'}{abs(charge) if abs(charge) > 1 else ''}" * bool(charge),
-            ";r]" if is_in_ring and not is_aromatic else "]",
-            f"({chirality})" if chirality else "",
-        ]
-    )
+def _cip(atom: Any) -> str:
+    return str(atom.GetProp("_CIPCode")) if atom.HasProp("_CIPCode") else ""
 
 
 @lru_cache(maxsize=4096)
@@ -192,8 +184,63 @@ def _largest_part(molecule: Any) -> Any:
 # -- back to molecules ----------------------------------------------------------------------------
 
 
+def written_out(graphs: GraphDataset) -> GraphDataset:
+    """Return molecules with all that is known of an atom as its label; other graphs as they are.
+
+    Examples
+    --------
+    >>> written_out(from_smiles(["C[NH3+]"]))[0].node_labels
+    ['[CH3]', '[NH3+]']
+    """
+    attributes, codes = graphs.node_attributes, graphs.node_labels
+    if (
+        codes is None
+        or attributes is None
+        or attributes.shape[1] != len(ATTRIBUTES)
+        or not all(map(_ELEMENT.fullmatch, graphs.node_label_names))
+        or not all(map(_BOND.fullmatch, graphs.edge_label_names))
+    ):
+        return graphs
+    kinds, kind_of_node = np.unique(
+        np.column_stack([codes, attributes]), axis=0, return_inverse=True
+    )
+    texts = [
+        _written(graphs.node_label_names[int(code)], *values) for code, *values in kinds.tolist()
+    ]
+    names = ordered(texts)  # attributes that are none of an atom may look alike
+    place = np.array([names.index(text) for text in texts], dtype=np.int32)
+    return replace(
+        graphs,
+        node_labels=place[kind_of_node.ravel()],
+        node_label_names=names,
+        node_attributes=None,
+    )
+
+
+def _written(
+    element: str,
+    hydrogens: float,
+    charge: float,
+    is_aromatic: float,
+    is_in_ring: float,
+    chirality: float,
+    isotope: float,
+) -> str:
+    counted = {"H": int(hydrogens), "+": int(charge), "-": -int(charge)}
+    told = [f"{sign}{n if n > 1 else ''}" for sign, n in counted.items() if n > 0]
+    marks = {value: f"({name})" for name, value in _CHIRALITY.items()}
+    return "".join(
+        [
+            f"[{int(isotope) or ''}{element.lower() if is_aromatic else element}",
+            *told,
+            ";r]" if is_in_ring and not is_aromatic else "]",
+            marks.get(chirality, ""),
+        ]
+    )
+
+
 class Labeled(Protocol):
-    """A graph with labels, or a sketch of one."""
+    """A graph that is written out, or a sketch of one."""
 
     @property
     def node_labels(self) -> Sequence[str] | None:
@@ -205,11 +252,11 @@ class Labeled(Protocol):
 
 
 def is_molecule(graph: Labeled) -> bool:
-    """Tell whether the labels of a graph are those of atoms and bonds, without asking RDKit.
+    """Tell whether labels are those of atoms that are written out, and of bonds.
 
     Examples
     --------
-    >>> is_molecule(from_smiles(["CCN"])[0])
+    >>> is_molecule(written_out(from_smiles(["CCN"]))[0])
     True
     """
     atoms, bonds = graph.node_labels, graph.edge_labels
@@ -223,7 +270,7 @@ def is_molecule(graph: Labeled) -> bool:
 def molecule_of(
     node_labels: Sequence[str], edges: Iterable[tuple[int, int]], edge_labels: Iterable[str]
 ) -> Any | None:
-    """Build RDKit's molecule from labels of atoms and bonds, not sanitized; None if it cannot be.
+    """Build RDKit's molecule from atoms that are written out, not sanitized; None if it cannot be.
 
     The atoms have the order of the nodes, the hydrogens and the charges that their labels say.
     """
@@ -266,7 +313,7 @@ def fragment(
 
     Examples
     --------
-    >>> alcohol = from_smiles(["OCC1CC1"])[0]
+    >>> alcohol = written_out(from_smiles(["OCC1CC1"]))[0]
     >>> fragment(alcohol.node_labels, alcohol.edges.tolist(), alcohol.edge_labels, 1, 1)
     '[CH2](-[OH])-[CH;r]'
     """

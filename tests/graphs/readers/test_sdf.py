@@ -36,6 +36,7 @@ def test_records_are_the_molecules_that_their_smiles_are(tmp_path):
     graphs, expected = load(written(tmp_path, text)), from_smiles(smiles)
     for graph, other in zip(graphs, expected, strict=True):
         assert graph.node_labels == other.node_labels
+        assert graph.node_attributes.tolist() == other.node_attributes.tolist()
         assert graph.edge_labels == other.edge_labels
 
 

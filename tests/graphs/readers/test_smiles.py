@@ -21,7 +21,7 @@ class TestReading:
         dataset = read(tmp_path, "id,smiles,label\nw,C#N,1\nx,C=O,0\ny,c1ccccc1,\n")
         assert [graph.name for graph in dataset] == ["w", "x", "y"]
         assert [graph.target for graph in dataset] == ["1", "0", None]
-        assert dataset[0].node_labels == ["[CH]", "[N]"]
+        assert dataset[0].node_labels == ["C", "N"]
         assert [set(graph.edge_labels) for graph in dataset] == [
             {"#"},
             {"="},
@@ -58,7 +58,7 @@ class TestReading:
 
     def test_an_atom_alone_is_a_graph(self, tmp_path):
         dataset = read(tmp_path, "smiles\n[Na+]\nCC\n")
-        assert (dataset[0].n_nodes, dataset[0].n_edges, dataset[0].node_labels) == (1, 0, ["[Na+]"])
+        assert (dataset[0].n_nodes, dataset[0].n_edges, dataset[0].node_labels) == (1, 0, ["Na"])
 
 
 class TestColumns:
