@@ -38,6 +38,9 @@ def datasets(
         node_attributes=_attributes(draw, first[-1]),
         edge_labels=_edge_data(draw, edges, pairs, _NAMES, directed),
         edge_weights=_edge_data(draw, edges, pairs, _FINITE, directed),
+        edge_attributes=_edge_data(
+            draw, edges, pairs, st.lists(_FINITE, min_size=2, max_size=2), directed
+        ),
         directed=directed,
         graph_names=draw(st.none() | st.just([f"g{row}" for row in range(len(sizes))])),
     )

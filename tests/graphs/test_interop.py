@@ -192,10 +192,12 @@ class TestPyg:
             0.5
         ]
 
-    def test_more_columns_of_edges_are_left_out_with_a_warning(self):
-        with pytest.warns(KgnnWarning, match="edge_attr has 2 columns"):
-            dataset = from_pyg([data(edge_attr=torch.full((2, 2), 0.5))])
-        assert dataset.edge_weights is None
+    def test_more_columns_of_edges_are_attributes(self):
+        numbers = torch.full((2, 2), 0.5)
+        dataset = from_pyg([data(edge_attr=numbers)])
+        assert dataset[0].edge_attributes.tolist() == [[0.5, 0.5]]
+        with pytest.raises(GraphDataError, match="edge_attributes stand beside an edge_attr"):
+            from_pyg([data(edge_attr=numbers, edge_attributes=numbers)])
 
     @pytest.mark.parametrize(
         ("y", "target"),

@@ -19,7 +19,8 @@ _CARRIED = {
     "node_attributes": ("node attributes", "use_node_attributes"),
     "edge_labels": ("edge labels", "use_edge_labels"),
     "edge_directions": ("edge directions", "use_edge_labels"),
-    "edge_weights": ("edge weights", ""),
+    "edge_weights": ("edge weights", "use_edge_labels"),
+    "edge_attributes": ("edge attributes", "use_edge_labels"),
 }
 
 

@@ -62,6 +62,7 @@ class GraphCollector:
         self._node_attributes = _Column("node attributes")
         self._edge_labels = _Column("edge labels")
         self._edge_weights = _Column("edge weights")
+        self._edge_attributes = _Column("edge attributes")
 
     def __len__(self) -> int:
         return len(self._node_counts)
@@ -76,6 +77,7 @@ class GraphCollector:
         node_attributes: ArrayLike | None = None,
         edge_labels: Sequence[Hashable] | None = None,
         edge_weights: ArrayLike | None = None,
+        edge_attributes: ArrayLike | None = None,
         target: Hashable | None = None,
         name: str | None = None,
     ) -> None:
@@ -90,17 +92,19 @@ class GraphCollector:
         _require_text(place, "target and name", told)
         attributes = finite(node_attributes, f"{place}: node attributes")
         weights = finite(edge_weights, f"{place}: edge weights")
+        of_edges = finite(edge_attributes, f"{place}: edge attributes")
         columns = (
             (self._node_labels, n_nodes, node_labels),
             (self._node_attributes, n_nodes, None if attributes is None else _2d(attributes)),
             (self._edge_labels, len(pairs), edge_labels),
             (self._edge_weights, len(pairs), weights),
+            (self._edge_attributes, len(pairs), None if of_edges is None else _2d(of_edges)),
             (self._names, 1, None if name is None else [name]),
         )
         # All checks come before all changes, so that a rejected graph leaves no trace.
         for column, n, values in columns:
             column.check(place, n, values)
-        _require_consistent(place, pairs, edge_labels, weights, self._directed)
+        _require_consistent(place, pairs, edge_labels, weights, of_edges, self._directed)
         if self._n_nodes + n_nodes > MAX_NODES:
             raise GraphDataError(
                 f"{place}: a dataset holds at most {MAX_NODES} nodes, here are {n_nodes} after "
@@ -134,6 +138,7 @@ class GraphCollector:
             node_attributes=self._node_attributes.stacked(),
             edge_labels=self._edge_labels.listed(),
             edge_weights=self._edge_weights.stacked(),
+            edge_attributes=self._edge_attributes.stacked(),
             graph_names=self._names.listed(),
             directed=self._directed,
         )
@@ -334,23 +339,25 @@ def _require_consistent(
     pairs: Ints,
     labels: Sequence[Hashable] | None,
     weights: Floats | None,
+    attributes: Floats | None,
     directed: bool,
 ) -> None:
     """Reject an edge that is given twice with different data."""
-    if labels is None and weights is None:
+    if labels is None and weights is None and attributes is None:
         return
     ends = [(u, v) if u <= v or directed else (v, u) for u, v in pairs.tolist()]
     if len(set(ends)) == len(ends):
         return
     names = repeat("") if labels is None else map(str, labels)
     numbers = repeat(0.0) if weights is None else weights.tolist()
-    known: dict[tuple[int, int], tuple[str, float]] = {}
-    for row, (edge, name, number) in enumerate(zip(ends, names, numbers, strict=False)):
-        if known.setdefault(edge, (name, number)) != (name, number):
+    tables = repeat([]) if attributes is None else attributes.tolist()
+    known: dict[tuple[int, int], Any] = {}
+    for row, (edge, *data) in enumerate(zip(ends, names, numbers, tables, strict=False)):
+        if known.setdefault(edge, data) != data:
             u, v = pairs[row]
             raise GraphDataError(
-                f"{place}: the edge {u}, {v} is there twice, with different labels or weights; "
-                "one edge is kept between two nodes"
+                f"{place}: the edge {u}, {v} is there twice, with different labels, weights or "
+                "attributes; one edge is kept between two nodes"
                 f"{'' if directed else ' (with directed=True one in each direction)'}"
             )
 

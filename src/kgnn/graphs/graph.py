@@ -86,6 +86,7 @@ class GraphDataset:
     edge_directions : (n_arcs,) int8 or None
         1 for an arc along an edge, −1 for one against it, 0 where there are edges in both
         directions; None for undirected graphs. An arc against an edge has its label and weight.
+    edge_attributes : (n_arcs, d) float64 or None
     graph_names : (n_graphs,) str or None
 
     Examples
@@ -111,6 +112,7 @@ class GraphDataset:
     edge_label_names: tuple[str, ...] = ()
     edge_weights: Floats | None = None
     edge_directions: NDArray[np.int8] | None = None
+    edge_attributes: Floats | None = None
     graph_names: NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
@@ -272,6 +274,7 @@ class GraphDataset:
             edge_labels=None if self.edge_labels is None else self.edge_labels[arcs],
             edge_weights=None if self.edge_weights is None else self.edge_weights[arcs],
             edge_directions=None if self.edge_directions is None else self.edge_directions[arcs],
+            edge_attributes=None if self.edge_attributes is None else self.edge_attributes[arcs],
             graph_names=None if self.graph_names is None else self.graph_names[rows],
         )
 
@@ -300,6 +303,18 @@ class GraphDataset:
             edge_labels=None if self.edge_labels is None else self.edge_labels[arcs],
             edge_weights=None if self.edge_weights is None else self.edge_weights[arcs],
             edge_directions=None if self.edge_directions is None else self.edge_directions[arcs],
+            edge_attributes=None if self.edge_attributes is None else self.edge_attributes[arcs],
+        )
+
+    def without_edge_data(self) -> GraphDataset:
+        """Return the graphs with edges that are all alike."""
+        return replace(
+            self,
+            edge_labels=None,
+            edge_label_names=(),
+            edge_weights=None,
+            edge_directions=None,
+            edge_attributes=None,
         )
 
     def with_targets(self, targets: ArrayLike) -> GraphDataset:
@@ -424,6 +439,12 @@ class Graph:
         """Weight of each edge, in the order of `edges`."""
         weights = self.dataset.edge_weights
         return None if weights is None else weights[self.arc_slice][self._is_edge]
+
+    @property
+    def edge_attributes(self) -> Floats | None:
+        """Attributes of each edge, in the order of `edges`, ``(n_edges, d)``."""
+        attributes = self.dataset.edge_attributes
+        return None if attributes is None else attributes[self.arc_slice][self._is_edge]
 
     def __repr__(self) -> str:
         return f"Graph('{self.name}': {self.n_nodes} nodes, {self.n_edges} edges)"

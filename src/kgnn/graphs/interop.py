@@ -112,6 +112,7 @@ def from_networkx(
     node_attributes: str | None = "attributes",
     edge_label: str | None = "label",
     edge_weight: str | None = "weight",
+    edge_attributes: str | None = "attributes",
     targets: Iterable[Hashable | None] | None = None,
     name: str = "networkx",
     graph_names: Iterable[str] | None = None,
@@ -125,7 +126,7 @@ def from_networkx(
     Parameters
     ----------
     graphs : iterable of networkx.Graph
-    node_label, node_attributes, edge_label, edge_weight : str or None
+    node_label, node_attributes, edge_label, edge_weight, edge_attributes : str or None
         Keys of the data of nodes and edges; either all have a key or none. None: leave it out. A
         key of your own that no graph has is an error.
     targets : iterable, optional
@@ -147,7 +148,7 @@ def from_networkx(
     _require_known_keys(
         graphs,
         {"node_label": node_label, "node_attributes": node_attributes},
-        {"edge_label": edge_label, "edge_weight": edge_weight},
+        {"edge_label": edge_label, "edge_weight": edge_weight, "edge_attributes": edge_attributes},
     )
     if targets is None:
         own = [_target_of(graph) for graph in graphs]
@@ -164,7 +165,7 @@ def from_networkx(
         classes,
         names,
         name=name,
-        keys=(node_label, node_attributes, edge_label, edge_weight),
+        keys=(node_label, node_attributes, edge_label, edge_weight, edge_attributes),
         directed=directed,
     )
 
@@ -176,7 +177,7 @@ def pack_networkx(
     graph_names: list[str] | None,
     *,
     name: str,
-    keys: Sequence[str | None] = ("label", "attributes", "label", "weight"),
+    keys: Sequence[str | None] = ("label", "attributes", "label", "weight", "attributes"),
     on_error: ErrorHandler = raise_error,
     directed: bool = False,
 ) -> GraphDataset:
@@ -206,8 +207,8 @@ def pack_networkx(
 def to_networkx(dataset: GraphDataset) -> list[nx.Graph]:
     """Turn a dataset into networkx graphs, from which `from_networkx` makes the same dataset.
 
-    Nodes are numbered from 0; labels have the key ``label``, node attributes ``attributes``, edge
-    weights ``weight``; ``target`` and ``name`` are in ``graph.graph``.
+    Nodes are numbered from 0; labels have the key ``label``, attributes ``attributes``, weights of
+    edges ``weight``; ``target`` and ``name`` are in ``graph.graph``.
     """
     return [_to_networkx(graph) for graph in dataset]
 
@@ -233,6 +234,7 @@ def _parts(place: str, graph: nx.Graph, keys: Sequence[str | None]) -> dict[str,
         "node_attributes": _values(place, "node", nodes, keys[1]),
         "edge_labels": _values(place, "edge", edges, keys[2]),
         "edge_weights": _values(place, "edge", edges, keys[3]),
+        "edge_attributes": _values(place, "edge", edges, keys[4]),
     }
 
 
@@ -291,6 +293,7 @@ def _to_networkx(graph: Graph) -> nx.Graph:
     _set_data(nodes, "attributes", graph.node_attributes)
     _set_data([result.edges[edge] for edge in edges], "label", graph.edge_labels)
     _set_data([result.edges[edge] for edge in edges], "weight", graph.edge_weights)
+    _set_data([result.edges[edge] for edge in edges], "attributes", graph.edge_attributes)
     if graph.target is not None:
         result.graph["target"] = graph.target
     if graph.dataset.graph_names is not None:

@@ -2,9 +2,9 @@
 
 PyG has no place for labels, only for numbers. ``x`` with one-hot rows, or with one column of
 integers, is read as node labels, any other ``x`` as node attributes; ``edge_attr`` by the same rule
-as edge labels, or with one column of floats as edge weights. `to_pyg` writes labels one-hot and
-node attributes to ``node_attributes``, with the names of labels and classes beside them, so that
-`from_pyg` gives the same dataset back.
+as edge labels, or with one column of floats as edge weights, else as edge attributes. `to_pyg`
+writes labels one-hot and attributes to ``node_attributes`` and ``edge_attributes``, with the names
+of labels and classes beside them, so that `from_pyg` gives the same dataset back.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def from_pyg(
     require_length(classes, len(graphs), "targets")
     require_length(names, len(graphs), "graph_names")
     node_labels, node_attributes = _node_data(graphs)
-    edge_labels, edge_weights = _edge_data(graphs)
+    edge_labels, edge_weights, edge_attributes = _edge_data(graphs)
     pairs = [_pairs(f"data_list[{row}]", data) for row, data in enumerate(graphs)]
     n_directed = 0 if directed else _count_directed(pairs)
     if n_directed:
@@ -78,6 +78,7 @@ def from_pyg(
             node_attributes=node_attributes[row],
             edge_labels=edge_labels[row],
             edge_weights=edge_weights[row],
+            edge_attributes=edge_attributes[row],
             target=_y_of(place, data) if classes is None else classes[row],
             name=data.get("name") if names is None else names[row],
         )
@@ -89,7 +90,7 @@ def to_pyg(dataset: GraphDataset) -> list[Data]:
 
     Each has ``edge_index`` (both directions of every edge), ``y`` (−1: unlabeled) and
     ``class_names``; where the dataset has them, ``x`` (node labels, one-hot), ``node_attributes``,
-    ``edge_attr`` (edge labels, one-hot), ``edge_weight`` and ``name``.
+    ``edge_attr`` (edge labels, one-hot), ``edge_weight``, ``edge_attributes`` and ``name``.
     """
     data_class = torch_geometric().data.Data
     return [data_class(**_fields(graph)) for graph in dataset]
@@ -115,8 +116,9 @@ def _node_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
     return [None] * len(graphs), x
 
 
-def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return labels and weights of the edges of each graph, or None."""
+def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return labels, weights and attributes of the edges of each graph, or None."""
+    attributes = _tables(graphs, "edge_attributes")
     tables, weights = _tables(graphs, "edge_attr"), _tables(graphs, "edge_weight")
     labels = _labels(tables, [data.get("edge_label_names") for data in graphs])
     if labels is None:
@@ -129,13 +131,13 @@ def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
                 )
             weights = tables
         else:
-            warnings.warn(
-                f"edge_attr has {width} columns that are not one-hot; they are left out, "
-                "for only a single one can be an edge weight.",
-                KgnnWarning,
-                stacklevel=3,
-            )
-    return labels or [None] * len(graphs), [None if w is None else w[:, 0] for w in weights]
+            if any(table is not None for table in attributes):
+                raise GraphDataError(
+                    "edge_attributes stand beside an edge_attr that is not one-hot; join the two"
+                )
+            attributes = tables
+    weights = [None if w is None else w[:, 0] for w in weights]
+    return labels or [None] * len(graphs), weights, attributes
 
 
 def _tables(graphs: list[Any], key: str) -> list[Table | None]:
@@ -227,6 +229,8 @@ def _fields(graph: Graph) -> dict[str, Any]:
         values["edge_label_names"] = dataset.edge_label_names
     if dataset.edge_weights is not None:
         values["edge_weight"] = torch.tensor(dataset.edge_weights[arcs])
+    if dataset.edge_attributes is not None:
+        values["edge_attributes"] = torch.tensor(dataset.edge_attributes[arcs])
     if dataset.graph_names is not None:
         values["name"] = graph.name
     return values | {

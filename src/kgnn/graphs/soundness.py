@@ -21,6 +21,7 @@ _KINDS = {
     "edge_labels": "i",
     "edge_weights": "f",
     "edge_directions": "i",
+    "edge_attributes": "f",
     "graph_names": "U",
 }
 _REQUIRED = ("node_offsets", "arc_offsets", "neighbors", "targets")
@@ -69,6 +70,7 @@ def _checks(graphs: GraphDataset) -> Iterator[tuple[str, bool]]:
     yield "edge_labels", _are_codes(graphs.edge_labels, n_arcs, graphs.edge_label_names)
     yield "node_attributes", _are_numbers(graphs.node_attributes, n_nodes, n_dimensions=2)
     yield "edge_weights", _are_numbers(graphs.edge_weights, n_arcs, n_dimensions=1)
+    yield "edge_attributes", _are_numbers(graphs.edge_attributes, n_arcs, n_dimensions=2)
     yield "edge_directions", _are_directions(graphs.edge_directions, n_arcs)
     yield "graph_names", graphs.graph_names is None or _are_names(graphs.graph_names, n_graphs)
 

@@ -196,8 +196,8 @@ def graph_colors(graphs: GraphDataset, coloring: Colors) -> Colors:
 def looks(graphs: GraphDataset) -> Colors:
     """Return a number for each graph, the same for graphs that no method here could tell apart.
 
-    These are sums of Weisfeiler-Lehman colors that also see attributes and edge labels. Numbers of
-    different datasets can be compared.
+    These are sums of Weisfeiler-Lehman colors that also see attributes and all that edges carry.
+    Numbers of different datasets can be compared.
 
     Examples
     --------
@@ -212,6 +212,10 @@ def looks(graphs: GraphDataset) -> Colors:
             start = mix(start * _NEIGHBOR + np.ascontiguousarray(column + 0.0).view(np.uint64))
     if graphs.arc_kinds is not None:
         arcs = arc_colors(graphs)
+    for values in (graphs.edge_weights, graphs.edge_attributes):
+        for column in () if values is None else np.atleast_2d(values.T):
+            before = np.uint64(0) if arcs is None else arcs * _NEIGHBOR
+            arcs = mix(before + np.ascontiguousarray(column + 0.0).view(np.uint64))
     *_, last = refine(graphs, start, _DEEPEST, arcs)
     return graph_colors(graphs, last)
 
@@ -228,17 +232,6 @@ def arc_colors(graphs: GraphDataset) -> Colors:
             "(use_edge_labels=False)."
         )
     return name_colors(graphs.arc_kind_names, "edge")[kinds]
-
-
-def require_directions(graphs: GraphDataset, directed: bool) -> None:
-    """Refuse graphs with directions for a model of undirected ones, and the other way round."""
-    if graphs.n_arcs and (graphs.edge_directions is not None) != directed:
-        has, had = ("no", "with") if directed else ("its", "without")
-        raise GraphDataError(
-            f"'{graphs.name}' has {has} directions of edges, but the model was trained on graphs "
-            f"{had} them; read all graphs with directed={directed}, or train without "
-            "(use_edge_labels=False)"
-        )
 
 
 # -- numbering ------------------------------------------------------------------------------------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
-from kgnn.errors import KgnnWarning, Skipped, UnknownNameError
+from kgnn.errors import Skipped, UnknownNameError
 from kgnn.graphs.datasets.catalog import ENTRIES, find
 from kgnn.graphs.readers import smiles, tu
 
@@ -44,9 +42,7 @@ def test_a_real_dataset_is_as_its_entry_says(entry, datasets_folder):
     if entry.suffix == ".csv":
         dataset = smiles.read(datasets_folder / entry.places[1], on_error=Skipped())
     else:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".* attributes per edge", KgnnWarning)
-            dataset = tu.read(datasets_folder / f"{entry.name}.zip")
+        dataset = tu.read(datasets_folder / f"{entry.name}.zip")
     assert len(dataset) == entry.graphs
     assert round(dataset.graph_sizes.mean(), 2) == entry.avg_nodes
     assert round(dataset.edge_counts.mean(), 2) == entry.avg_edges

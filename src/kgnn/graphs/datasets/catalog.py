@@ -161,7 +161,7 @@ ENTRIES = (
     CatalogEntry("Letter-med", 2250, 4.67, 3.21, 15, "images", _RIESEN,
                  "4c16a56b2d7a888992521ae2f003461e"),
     CatalogEntry("Fingerprint", 2800, 5.42, 4.42, 15, "images", _RIESEN,
-                 "025c75de625c1667b432be0d6730808f"),
+                 "7da1950f98b47aff7f575e388c4755f5"),
     CatalogEntry("COIL-RAG", 3900, 3.01, 3.02, 100, "images", _RIESEN,
                  "7f10c2193a49116eb71067cff1272312"),
     CatalogEntry("MSRC_9", 221, 40.58, 97.94, 8, "images", _NEUMANN,

@@ -6,7 +6,8 @@
 
 ``nodes`` is a number of nodes, or a list of labels or of ``{"label": …, "attributes": [numbers]}``;
 an edge is two node numbers, from 0, and perhaps a label. ``id``, ``target`` (missing, null
-or empty: unlabeled) and ``weights`` (one number per edge) are optional.
+or empty: unlabeled), ``weights`` (one number per edge) and ``edge_attributes`` (a list of numbers
+per edge) are optional.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from kgnn.graphs.readers.text import numbered_lines, stem, writing_lines
 # allocate a million times the memory.
 MAX_BARE_NODES = 1 << 24
 
-_GRAPH_KEYS = ("id", "nodes", "edges", "weights", "target")
+_GRAPH_KEYS = ("id", "nodes", "edges", "weights", "edge_attributes", "target")
 _NODE_KEYS = ("label", "attributes")
 _OTHER_WORDS_FOR_TARGET = ("label", "class", "category", "activity", "y")
 
@@ -127,6 +128,7 @@ def _graph(record: dict[str, Any]) -> dict[str, Any]:
         "node_attributes": attributes,
         "edge_labels": edge_labels,
         "edge_weights": _weights(record.get("weights")),
+        "edge_attributes": _edge_attributes(record.get("edge_attributes")),
         "target": None if record.get("target") is None else _label("target", record["target"]),
         "name": None if record.get("id") is None else str(_label("id", record["id"])),
     }
@@ -145,7 +147,7 @@ def _nodes(nodes: Any) -> tuple[int, list[Any] | None, list[Any] | None]:
     return (
         len(nodes),
         labels and [_label(f"label of node {v}", label) for v, label in enumerate(labels)],
-        attributes and _attribute_rows(attributes),
+        attributes and _attribute_rows(attributes, "node"),
     )
 
 
@@ -157,15 +159,15 @@ def _all_or_none(records: list[dict[str, Any]], key: str) -> list[Any] | None:
     return values or None
 
 
-def _attribute_rows(rows: list[Any]) -> list[list[float]]:
-    for node, row in enumerate(rows):
+def _attribute_rows(rows: list[Any], what: str) -> list[list[float]]:
+    for number, row in enumerate(rows):
         if not isinstance(row, list) or not all(map(_is_number, row)):
             raise _LineError(
-                f"attributes of node {node} must be a list of numbers, got {_shown(row)}"
+                f"attributes of {what} {number} must be a list of numbers, got {_shown(row)}"
             )
         if len(row) != len(rows[0]):
             raise _LineError(
-                f"node {node} has {len(row)} attributes, but node 0 has {len(rows[0])}"
+                f"{what} {number} has {len(row)} attributes, but {what} 0 has {len(rows[0])}"
             )
     return rows
 
@@ -190,6 +192,12 @@ def _weights(weights: Any) -> list[float] | None:
     if weights is None or (isinstance(weights, list) and all(map(_is_number, weights))):
         return weights
     raise _LineError(f"weights must be a list of numbers, got {_shown(weights)}")
+
+
+def _edge_attributes(rows: Any) -> list[list[float]] | None:
+    if rows is None or isinstance(rows, list):
+        return rows and _attribute_rows(rows, "edge")
+    raise _LineError(f"edge_attributes must be a list of lists, got {_shown(rows)}")
 
 
 def _label(what: str, value: Any) -> str | int | float:
@@ -235,4 +243,6 @@ def _record(graph: Graph, has_names: bool) -> dict[str, Any]:
         ]
     if graph.edge_weights is not None:
         record["weights"] = graph.edge_weights.tolist()
+    if graph.edge_attributes is not None:
+        record["edge_attributes"] = graph.edge_attributes.tolist()
     return record if graph.target is None else {**record, "target": graph.target}
