@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import kgnn
-from kgnn.errors import GraphDataError
+from kgnn.errors import GraphDataError, KgnnWarning
 from kgnn.graphs.datasets.toy import random_graphs
 from kgnn.graphs.packing import pack
 from kgnn.kernels.edge_kinds import EdgeKinds
@@ -59,6 +59,11 @@ def test_numbers_of_edges_alone_tell_classes_apart(method, columns):
     assert kgnn.make(method, use_edge_labels=False).fit(graphs[:30]).score(graphs[30:]) < 0.8
     with pytest.raises(GraphDataError, match="have no .*attributes"):
         model.predict(bare)
+
+
+def test_methods_that_read_labels_alone_say_so():
+    with pytest.warns(KgnnWarning, match="DGK does not use the edge weights of"):
+        assert kgnn.make("dgk").fit(weighted(20)).unused_ == ("edge weights",)
 
 
 def test_nodes_without_edges_need_no_numbers_of_edges():

@@ -41,7 +41,7 @@ def unused_by(method: Any, graphs: GraphDataset) -> tuple[str, ...]:
     return tuple(
         words
         for name, (words, switch) in _CARRIED.items()
-        if getattr(graphs, name) is not None and not _can_use(method, switch)
+        if getattr(graphs, name) is not None and not _can_use(method, name, switch)
     )
 
 
@@ -56,8 +56,8 @@ def unused_in_words(unused: tuple[str, ...]) -> str:
     return f"the method does not use the {' and '.join(unused)}" if unused else ""
 
 
-def _can_use(method: Any, switch: str) -> bool:
-    return hasattr(method, switch) and switch not in method._idle_switches()
+def _can_use(method: Any, name: str, switch: str) -> bool:
+    return hasattr(method, switch) and not {name, switch} & set(method._idle_switches())
 
 
 def warn_of_unused(method: Any, unused: tuple[str, ...], graphs: GraphDataset) -> None:
