@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 
@@ -33,7 +34,10 @@ PLAN = Plan(rounds=4, growth=0.25, patience=9, weight=1.0)
 
 
 def fitted(cls, **settings):
-    return cls(**{**FAST, **settings}).fit(GRAPHS[ROWS], LABELS, validation=VALIDATION)
+    """A model of one member, for a committee's rounds are those of each of its members."""
+    alone = {"committee": 1} if "committee" in fields_of(cls) else {}
+    settings = {**FAST, **alone, **settings}
+    return cls(**settings).fit(GRAPHS[ROWS], LABELS, validation=VALIDATION)
 
 
 def by_agreement(p, q, k, shares):
@@ -228,6 +232,28 @@ def test_annotations_are_of_unlabeled_graphs_and_the_memory_grows_by_them():
     assert fixed.course_.rounds[1].fitted[1][0].memory.tolist() == list(range(n))
 
 
+def test_a_committee_learns_all_labels_and_annotates_as_one():
+    model = fitted(KGNN, committee=2, patience=None)
+    first, second = model.course_.rounds
+    labeled = list(range(len(SPLIT.labeled)))
+    for members in first.fitted:
+        assert [each.memory.tolist() for each in members] == [labeled] * 2
+        one, other = (each.module.state_dict() for each in members)
+        assert any(not torch.equal(one[name], other[name]) for name in one)  # of its own seed
+    for_gnn, again, *_ = second.selections
+    assert for_gnn.rows.tolist() == again.rows.tolist()
+    assert for_gnn.targets.tolist() == again.targets.tolist()
+
+
+def test_a_committee_is_judged_by_what_it_says_together():
+    model = fitted(KGNN, committee=3, rounds=0)
+    (only,) = model.course_.rounds
+    each = model.predict_proba_each(VALIDATION[0])
+    for who, proba in each.items():
+        assert only.accuracy[who] == (proba.argmax(axis=1) == VALIDATION[1]).mean()
+    assert all(len(answers) == len(VALIDATION[1]) for answers in model.course_.answers)
+
+
 def test_each_round_trains_with_weights_of_its_own():
     rounds = fitted(KGNN, rounds=1, patience=None, epochs=1).course_.rounds
     starts = [next(each.fitted[0][0].module.parameters()).detach().numpy() for each in rounds]
@@ -252,7 +278,7 @@ def test_colors_of_a_single_graph_are_left_out():
 def judged_by(monkeypatch, gains):
     """Have features judged better than those of the first scaling by so much, graph by graph."""
 
-    def judge(memory, task):
+    def judge(memory, task, penalty):
         likely = np.full(len(gains), -0.7)
         return likely if memory.kernel.normalize == "dataset" else likely + gains
 
@@ -274,6 +300,29 @@ def test_held_out_graphs_choose_how_features_are_scaled(monkeypatch, gains, scal
     assert model.memory_.kernel.normalize == scaling
 
 
+@pytest.mark.parametrize("validation", [None, VALIDATION], ids=["folds", "VAL"])
+@pytest.mark.parametrize(
+    ("gains", "chosen"),
+    [
+        (np.array([0.2, 0.3, -0.1, 0.3]), 2),
+        (np.array([0.2, -0.2, 0.2, -0.1]), 0),  # better on average, which may be luck
+        (np.array([-0.2, -0.3, 0.1, -0.3]), 0),
+    ],
+)
+def test_held_out_graphs_choose_the_penalty_of_the_linear_start(
+    monkeypatch, gains, chosen, validation
+):
+    def judge(memory, task, penalty):
+        return gains * (penalty == memory_settings.PENALTIES[2]) - 0.7
+
+    monkeypatch.setattr(memory_settings, "_linear_log_likelihoods", judge)
+    settings = {"epochs": 1, "cross_fit": 2, "kernel": "wl(iterations=1)"}
+    model = MemNNSup(**settings).fit(GRAPHS[ROWS], LABELS, validation=validation)
+    assert model.memory_.penalty == memory_settings.PENALTIES[chosen]
+    fixed = MemNNSup(**settings, linear_penalty=0.7).fit(GRAPHS[ROWS], LABELS)
+    assert fixed.memory_.penalty == 0.7
+
+
 def test_with_nothing_held_out_the_size_of_graphs_counts(monkeypatch):
     judged_by(monkeypatch, np.ones(4))
     model = MemNNSup(epochs=1, cross_fit=0).fit(GRAPHS[ROWS], LABELS)
@@ -287,7 +336,8 @@ def test_features_are_judged_by_graphs_that_the_linear_machine_has_not_seen():
     memory = KGNN(kernel="wl(iterations=2)")._memory(task, MemoryNetwork, learning_rate=0.01)
 
     def judge(targets):
-        found = memory_settings._linear_log_likelihoods(memory, replace(task, targets=targets))
+        changed = replace(task, targets=targets)
+        found = memory_settings._linear_log_likelihoods(memory, changed, 1.0)
         assert found.shape == (100,)
         return found.mean()
 

@@ -12,7 +12,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from kgnn.engine.linear import fit_linear
+from kgnn.engine.linear import PENALTY, fit_linear
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Featurizer
@@ -110,6 +110,11 @@ class Memory(Network):
         for each step. Without these bounds, time grows with the square of the number of graphs.
     linear_start : bool
         Whether the module starts from a logistic regression (``start_from``) on the coordinates.
+
+    Attributes
+    ----------
+    penalty : float
+        Of that logistic regression; see `kgnn.engine.linear.fit_linear`.
     """
 
     name = "memory"
@@ -132,6 +137,7 @@ class Memory(Network):
         super().__init__(optimizer_config)
         self.build, self.kernel, self.grows, self.mask_own = build, kernel, grows, mask_own
         self.slots, self.step_slots, self.starts_well = slots, step_slots, linear_start
+        self.penalty = PENALTY
         fit_transform = getattr(
             kernel, "fit_transform", lambda pool: kernel.fit(pool).transform(pool)
         )
@@ -190,7 +196,8 @@ class Memory(Network):
         if examples.class_weights is not None:
             weights = weights * (targets @ examples.class_weights).numpy()
         classes = targets.argmax(dim=1).numpy()
-        found = fit_linear(self.pool[rows].numpy(), classes, targets.shape[1], weights=weights)
+        features, n_classes = self.pool[rows].numpy(), targets.shape[1]
+        found = fit_linear(features, classes, n_classes, penalty=self.penalty, weights=weights)
         coefficients, biases = (torch.from_numpy(each).to(targets.dtype) for each in found)
         return coefficients, biases
 

@@ -116,6 +116,7 @@ class Plan:
     epochs: int | None = None
     batch_size: int | None = None
     judge: str = "both"  # whose likelihood on VAL ranks the rounds: a network's, or that of both
+    committee: int = 1  # members of each network where the labels are not dealt into folds
 
     def for_students(self) -> dict[str, int]:
         """Return what is different in trainings with pseudo-labels."""
@@ -232,15 +233,16 @@ class Course:
 class RoundTrainer:
     """Trains networks round by round, records each round, and decides when to stop.
 
-    A network has one member, or one for each fold of the labels (`kgnn.engine.task.Task`). Members
-    share nothing but the choices that all held-out graphs make together: each is taught by its own
-    members of the other networks, so that no label reaches the member that it judges.
+    A network has a member for each fold of the labels (`kgnn.engine.task.Task`). These share
+    nothing but the choices that all held-out graphs make together: each is taught by its own
+    members of the other networks, so that no label reaches the member that it judges. Without
+    folds, all members learn from all labels and differ in their seeds.
     """
 
     def __init__(self, networks: Sequence[Network], task: Task, plan: Plan) -> None:
         self.networks, self.task, self.plan = networks, task, plan
         self.course = Course()
-        self.members = task.members()
+        self.members = task.members(plan.committee)
         self.shares = [self._shares_of(member.labeled) for member in self.members]
         self._known = one_hot(task.targets, task.n_classes)
         nothing = [PseudoLabels.none(task.n_classes)] * len(self.members)
@@ -248,13 +250,14 @@ class RoundTrainer:
         self._agreement: float | None = None
         self._likelihoods: list[Floats] = []  # of each round, on the graphs that judge
         if task.validation is not None:
-            prepared = [network.prepare(task.validation[0]) for network in networks]
+            graphs, self._truth = task.validation
+            prepared = [network.prepare(graphs) for network in networks]
             self._judges = [[data] * len(self.members) for data in prepared]
-            self._truths = [task.validation[1]] * len(self.members)
+            self._truths = [self._truth] * len(self.members)
         else:
             self._judges = [[n.part(m.held_out) for m in self.members] for n in networks]
             self._truths = [task.targets[member.held_out] for member in self.members]
-        self._truth = np.concatenate(self._truths)
+            self._truth = np.concatenate(self._truths)
         self._is_judged = len(self._truth) > 0
 
     def _shares_of(self, labeled: Ints) -> Floats | None:
@@ -307,23 +310,38 @@ class RoundTrainer:
         """Return what two networks say together, member by member.
 
         Each counts as far as the graphs held out of the other members have shown its worth; those
-        of the member itself have no say in what it is taught.
+        of the member itself have no say in what it is taught. Without folds there are none of its
+        own, and all members annotate together.
         """
         fitted = self.course.rounds[-1].fitted
         mixed = []
         for place, proba in enumerate(zip(p, q, strict=True)):
             logits = [np.log(np.maximum(own, 1e-300)) for own in proba]
-            judges = [n for n in range(len(self.members)) if n != place or len(self.members) == 1]
-            truth = np.concatenate([self._truths[n] for n in judges])
+            judged, truth = self._judged(fitted, place)
             if len(truth) == 0 or len(fitted) < 2:  # not judged, or a network is new
-                mixed.append(softmax(combine(logits), axis=1))
+                mixed.append(combine(logits))
                 continue
-            judged = [_answers([own[n] for n in judges]) for own in fitted]
             factors = [calibrate(own, truth, PULL).sharpness for own in judged]
             weights = weigh([f * own for f, own in zip(factors, judged, strict=True)], truth)
             scaled = [factor * own for factor, own in zip(factors, logits, strict=True)]
-            mixed.append(softmax(combine(scaled, weights), axis=1))
-        return mixed
+            mixed.append(combine(scaled, weights))
+        if not self.task.folds:
+            mixed = [combine(mixed)] * len(mixed)
+        return [softmax(own, axis=1) for own in mixed]
+
+    def _judged(
+        self, fitted: Sequence[Sequence[Fitted]], without: int | None = None
+    ) -> tuple[list[Floats], Ints]:
+        """Return the logits of each network for the graphs that judge it, and their classes.
+
+        All members answer for VAL together; a graph held out of a member is answered by it alone.
+        The graphs of the member ``without`` are left out if there are others.
+        """
+        if self.task.validation is not None:
+            return [combine([member.answers for member in own]) for own in fitted], self._truth
+        places = [n for n in range(len(self.members)) if n != without or len(self.members) == 1]
+        truth = np.concatenate([self._truths[n] for n in places])
+        return [_answers([own[n] for n in places]) for own in fitted] if len(truth) else [], truth
 
     def label(self, chosen: Sequence[Selection], proba: Sequence[Floats]) -> list[PseudoLabels]:
         """Turn what each member has chosen and annotated into what it teaches."""
@@ -355,16 +373,17 @@ class RoundTrainer:
         self._agreement = None
         if self._is_judged:
             networks = self.networks[: len(fitted)]
-            logits = {n.name: _answers(own) for n, own in zip(networks, fitted, strict=True)}
-            factors = self._sharpness(list(logits.values()))
-            scaled = [f * own for f, own in zip(factors, logits.values(), strict=True)]
+            judged, _ = self._judged(fitted)
+            logits = {n.name: own for n, own in zip(networks, judged, strict=True)}
+            factors = self._sharpness(judged)
+            scaled = [f * own for f, own in zip(factors, judged, strict=True)]
             logits["both"] = combine(scaled, weigh(scaled, self._truth))
             done.accuracy = {
                 who: float((each.argmax(axis=1) == self._truth).mean())
                 for who, each in logits.items()
             }
-            judged = logits.get(self.plan.judge, logits["both"])
-            self._likelihoods.append(log_likelihoods(judged, self._truth))
+            judge = logits.get(self.plan.judge, logits["both"])
+            self._likelihoods.append(log_likelihoods(judge, self._truth))
             done.log_likelihood = float(self._likelihoods[-1].mean())
         self.course.rounds.append(done)
         likelihoods = [each.log_likelihood for each in self.course.rounds]
@@ -401,11 +420,10 @@ class RoundTrainer:
         course.used = course.rounds if self.plan.average else [course.rounds[one]]
         if self._is_judged:
             n_ready = max(len(each.fitted) for each in course.used)
-            rounds = [
-                [_answers(each.fitted[which]) for each in course.used if each.fitted[which:]]
-                for which in range(n_ready)
+            judged = [self._judged(each.fitted)[0] for each in course.used]
+            course.answers = [
+                combine([own[which] for own in judged if own[which:]]) for which in range(n_ready)
             ]
-            course.answers = [combine(each) for each in rounds]
             course.sharpness = self._sharpness(course.answers)
             course.weights = weigh(course.scaled(course.answers), self._truth)
 

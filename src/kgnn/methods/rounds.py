@@ -29,6 +29,9 @@ class RoundsClassifier(GraphClassifier):
 
     Parameters
     ----------
+    committee : int
+        Members of each network, which differ in their seeds and predict together. With
+        ``cross_fit`` there is one for each fold instead.
     rounds : int
         Rounds of annotation after the first training.
     growth : float
@@ -68,6 +71,7 @@ class RoundsClassifier(GraphClassifier):
         Why the rounds ended; see `kgnn.engine.rounds.Course`.
     """
 
+    committee: Count = 3
     rounds: CountOrZero = 1
     growth: Share = 1.0
     student_epochs: Count | None = 8
@@ -102,6 +106,7 @@ class RoundsClassifier(GraphClassifier):
             epochs=self.student_epochs,
             batch_size=self.student_batch_size,
             judge=judge,
+            committee=self.committee,
         )
 
     def _finish(self, task: Task, networks: list[Network], course: Course) -> OutOfFold | None:
