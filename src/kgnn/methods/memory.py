@@ -69,8 +69,8 @@ class MemorySettings:
         with a few labels, and learns the rest; not without coordinates.
     linear_penalty : float or "auto"
         Inverse of the penalty of that regression, as ``C`` of `kgnn.methods.wl_linear.WLLinear`.
-        ``auto`` is that of WL-Linear or, where held-out graphs say so, a weaker one: REDDIT-BINARY
-        gains five points by it, other datasets would lose two.
+        ``auto`` is that of WL-Linear or, where held-out graphs say so, a weaker one, which suits
+        REDDIT-BINARY and spoils PROTEINS.
     use_node_attributes, use_edge_labels : bool
         Whether what nodes and edges carry is read, where the graphs have it.
     slots, step_slots : int or None
