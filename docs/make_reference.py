@@ -34,6 +34,8 @@ _GROUPS = {
         "Graphlets",
         "most_similar",
     ),
+    "Results and figures": ("Results", "plot"),
+    "Progress": ("progress_bars",),
     "Errors and warnings": ("KgnnError", "KgnnWarning"),
 }
 
@@ -53,6 +55,9 @@ def render() -> str:
 
 def _public(name: str) -> str:
     thing = getattr(kgnn, name)
+    if inspect.ismodule(thing):
+        members = _members_of_module(thing)
+        return f"### `kgnn.{name}`\n\n{_markdown(inspect.getdoc(thing))}\n{members}\n"
     if not inspect.isclass(thing):
         return f"### `kgnn.{name}`\n\n{_fenced(name, thing)}\n{_markdown(inspect.getdoc(thing))}\n"
     is_error = issubclass(thing, BaseException)
@@ -116,6 +121,15 @@ def _members(cls: type) -> str:
         listed = ", ".join(f"`{name}`" for name in known if hasattr(cls, name))
         lines.append(f"- {listed}: as in scikit-learn.")
     return "**Methods and properties**\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _members_of_module(module: Any) -> str:
+    """Public functions with the first line of their documentation."""
+    found = {name: getattr(module, name) for name in module.__all__}
+    return "\n".join(
+        f"- `{name}({', '.join(_arguments(f))})`: {_inline(inspect.getdoc(f).splitlines()[0])}"
+        for name, f in found.items()
+    )
 
 
 def _markdown(doc: str | None) -> str:

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
-from kgnn.benchmark.store import Store
 from kgnn.files import write_text
-from kgnn.reports.axes import drawings_together
-from kgnn.reports.choices_table import choices_tables
-from kgnn.reports.figures import cost_figure, label_ratio_figure
+from kgnn.reports.chart import Chart, save
+from kgnn.reports.figures import cost_chart, labels_chart
 from kgnn.reports.method_tables import accuracy_table
-from kgnn.reports.report_tables import usual_methods
-from kgnn.reports.results import Results
-from kgnn.reports.results_page import build_page
+from kgnn.reports.results import Results, Terms
+from kgnn.reports.results_page import results_page
+from kgnn.reports.settings_tables import settings_tables
 from kgnn.reports.summary import readme_markdown, summary_markdown
-from kgnn.reports.svg import png
-from kgnn.reports.table import Table, table_markdown
+from kgnn.reports.table import table_markdown
 
 ROOT = Path(__file__).parents[1]
 _BEGIN, _END = "<!-- made by docs/make_results.py -->", "<!-- until here -->"
@@ -30,13 +26,12 @@ _BEGIN, _END = "<!-- made by docs/make_results.py -->", "<!-- until here -->"
 
 def pages() -> dict[Path, str]:
     """Return the text of each page, those that others have written with our part made anew."""
-    records = list(Store(ROOT / "results"))
-    results, few = Results(records), Results(list(Store(ROOT / "studies" / "few-labels")))
+    results, few = Results.read(ROOT / "results"), Results.read(ROOT / "studies" / "few-labels")
     readme, paper_map = ROOT / "README.md", ROOT / "docs" / "paper-map.md"
     few_labels = ROOT / "docs" / "few-labels.md"
     return {
         ROOT / "docs" / "results.md": summary_markdown(results),
-        ROOT / "docs" / "results.html": build_page(records),
+        ROOT / "docs" / "results.html": results_page(results),
         few_labels: _with_part(_read(few_labels), few_labels_markdown(few)),
         readme: _with_part(_read(readme), readme_markdown(results)),
         paper_map: _with_worths(_read(paper_map), _worths(results)),
@@ -58,8 +53,8 @@ def _with_part(page: str, part: str) -> str:
 
 def _worths(results: Results) -> dict[str, str]:
     """Return what KGNN gains by single settings, by what ``--set`` takes."""
-    tables = [table for table in choices_tables(results) if table.headings[-1] == "mean"]
-    return {row[0].text: row[-1].text for table in tables[:1] for row in table.rows}
+    tables = [table for table in settings_tables(results) if table.headings[-1] == "mean"]
+    return {row.name: row.cells[-1].text for table in tables[:1] for row in table.rows}
 
 
 def _with_worths(page: str, worths: Mapping[str, str]) -> str:
@@ -83,34 +78,27 @@ def few_labels_markdown(results: Results) -> str:
     tables = [
         accuracy_table(
             results,
-            usual_methods(results),
+            results.methods,
             results.datasets,
             title=f"Accuracy, {100 * share:g} % labels and no VAL",
-            protocol="budget",
-            labels=share,
+            terms=Terms("budget", share),
         )
         for share in shares
     ]
-    tables += choices_tables(results)
-    parts = [f"### {table.title}\n\n{_bare(table)}" for table in tables]
-    notes = dict.fromkeys(" ".join(table.notes) for table in tables)
+    tables += settings_tables(results)
+    parts = [f"### {table.title}\n\n{table_markdown(table, notes=False)}" for table in tables]
+    notes = dict.fromkeys(table.notes for table in tables)
     return "\n".join(parts) + "\n### How to read them\n\n" + "\n\n".join(notes)
 
 
-def _bare(table: Table) -> str:
-    return table_markdown(replace(table, notes=()))
-
-
-def figures() -> dict[Path, bytes]:
+def figures() -> dict[Path, Chart]:
     """Return the figures of the README and of the page on few labels."""
-    results = Results(list(Store(ROOT / "results")))
+    few = Results.read(ROOT / "studies" / "few-labels")
     # MemNN-Sup is WL-Linear's twin in all but name; a sixth line would hide more than it shows.
-    few = [r for r in Store(ROOT / "studies" / "few-labels") if r.cell.method != "memnn-sup"]
-    by_labels = label_ratio_figure(Results(few), protocol="budget")
-    together = drawings_together(list(by_labels.panels.values()), label=by_labels.title)
+    fewer = Results(record for record in few.given if record.cell.method != "memnn-sup")
     return {
-        ROOT / "docs" / "accuracy-and-cost.png": png(cost_figure(results).panels["cost"]),
-        ROOT / "docs" / "accuracy-by-labels.png": png(together),
+        ROOT / "docs" / "accuracy-and-cost.png": cost_chart(Results.read(ROOT / "results")),
+        ROOT / "docs" / "accuracy-by-labels.png": labels_chart(fewer, "budget"),
     }
 
 
@@ -118,8 +106,8 @@ def main() -> None:
     """Write everything."""
     for path, text in pages().items():
         write_text(path, text)
-    for path, drawn in figures().items():
-        path.write_bytes(drawn)
+    for path, chart in figures().items():
+        save(chart.figure(), path)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ _PUBLIC = {
         "KgnnError",
         "KgnnWarning",
         "OptimalAssignment",
+        "Results",
         "ShortestPaths",
         "WL",
         "WeisfeilerLehman",
@@ -34,6 +35,8 @@ _PUBLIC = {
         "make",
         "most_similar",
         "open_model",
+        "plot",
+        "progress_bars",
         "to_networkx",
         "to_pyg",
     ],
@@ -63,7 +66,7 @@ def test_the_public_names_are_these_and_documented(package):
     assert sorted(module.__all__) == _PUBLIC[package]
     assert set(_PUBLIC[package]) <= set(dir(module))
     for name in _PUBLIC[package]:
-        assert getattr(module, name).__name__ == name
+        assert getattr(module, name).__name__.rpartition(".")[2] == name
         assert getattr(module, name).__doc__
 
 

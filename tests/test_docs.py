@@ -141,13 +141,22 @@ def test_dotted_names_in_the_text_exist(page):
 
 
 def _resolves(dotted: str) -> bool:
-    """Tell whether a module, or something in a module, has that name."""
+    """Tell whether a module, or something in a module or class, has that name."""
     try:
-        importlib.import_module(dotted)
+        _named(dotted)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def _named(dotted: str) -> object:
+    try:
+        return importlib.import_module(dotted)
     except ImportError:
         owner, _, name = dotted.rpartition(".")
-        return bool(owner) and _resolves(owner) and hasattr(importlib.import_module(owner), name)
-    return True
+        if not owner:
+            raise
+        return getattr(_named(owner), name)
 
 
 def test_every_note_on_what_the_paper_does_not_say_is_collected():

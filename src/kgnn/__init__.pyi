@@ -1,3 +1,5 @@
+from . import plot as plot
+from .bars import progress_bars as progress_bars
 from .errors import KgnnError as KgnnError
 from .errors import KgnnWarning as KgnnWarning
 from .estimator.registry import make as make
@@ -19,6 +21,7 @@ from .kernels.weisfeiler_lehman import WeisfeilerLehman as WeisfeilerLehman
 from .methods.gnn_sup import GNNSup as GNNSup
 from .methods.kgnn import KGNN as KGNN
 from .methods.wl import WL as WL
+from .reports.results import Results as Results
 
 __version__: str
 __all__: list[str]

@@ -17,7 +17,7 @@ from kgnn.reports.comparison import (
     nemenyi_critical_difference,
     rank_methods,
 )
-from kgnn.reports.results import Results
+from kgnn.reports.results import Results, Terms
 from tests.reports.stores import records
 
 
@@ -203,7 +203,7 @@ def test_two_splits_are_too_few_for_a_verdict():
 
 def test_one_split_with_many_seeds_is_not_tested():
     results = Results(made(ACCURACY, protocol="paper"))
-    found = compare(results, ["gk"], "PROTEINS", protocol="paper")["gk"]
+    found = compare(results, ["gk"], "PROTEINS", Terms("paper"))["gk"]
     assert math.isnan(found.p)
 
 

@@ -1,30 +1,46 @@
+"""Figures show what the records say."""
+
 import re
-import xml.etree.ElementTree as ET
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
+pytest.importorskip("matplotlib")
+
+import kgnn
+from kgnn.errors import ParameterError
+from kgnn.evaluation.metrics import Bin
+from kgnn.evaluation.model_facts import RoundFacts
+from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.methods.wl import WL
+from kgnn.reports.chart import save, svg, write_figures
 from kgnn.reports.comparison import rank_methods
 from kgnn.reports.figures import (
-    all_figures,
-    cost_figure,
+    cost_chart,
     covered,
-    label_ratio_figure,
-    parameter_figure,
-    rank_figure,
-    rounds_figure,
-    trust_figure,
+    labels_chart,
+    parameter_chart,
+    rank_chart,
+    result_charts,
+    rounds_chart,
+    trust_chart,
 )
+from kgnn.reports.model_figures import calibration_chart, model_rounds_chart
 from kgnn.reports.paper import method_title
-from kgnn.reports.report_tables import main_methods, table_datasets
 from kgnn.reports.results import Results
+from kgnn.reports.tables import main_methods, table_datasets
 from tests.reports.stores import TABLE_2, TABLE_3, records
 
-_SVG = "{http://www.w3.org/2000/svg}"
+
+def drawn(chart):
+    """Each panel as SVG."""
+    return {name: svg(figure, panel.told) for name, panel, figure in chart.apart()}
 
 
-def marks(panel):
-    return panel.count('class="mark"')
+def notes(text):
+    return re.findall("<title>([^<]*)</title>", text)
 
 
 def with_parameter(name, value):
@@ -36,27 +52,17 @@ def with_parameter(name, value):
     return [replace(r, all_parameters={**told, "random_state": r.cell.seed}) for r in own]
 
 
-def test_label_ratios_have_a_panel_for_each_dataset_and_a_mark_for_each_group():
-    there = [r for x in (0.05, 0.1, 0.2) for r in records(["kgnn", "wl"], ["DD"], [0, 1], labels=x)]
-    there += records(["kgnn", "wl"], ["PROTEINS"], [0, 1])  # one ratio is no curve
-    figure = label_ratio_figure(Results(there))
-    assert list(figure.panels) == ["DD"]
-    assert marks(figure.panels["DD"]) == 6
-    assert "5 %" in figure.panels["DD"]
-
-
-def lines(panel):
-    """Style and name of each line of a chart."""
-    return {
-        (group.get("class").removeprefix("series "), group.findtext(f"{_SVG}text"))
-        for group in ET.fromstring(panel).iter(f"{_SVG}g")
-        if group.get("class").startswith("series") and group.find(f"{_SVG}text") is not None
-    }
-
-
 def harder(method, dataset, seed):
     """A method that is as good on each split, and splits of which the later ones are harder."""
     return 90.0 - 10 * seed
+
+
+def test_shares_of_labels_have_a_panel_for_each_dataset_and_a_mark_for_each_group():
+    there = [r for x in (0.05, 0.1, 0.2) for r in records(["kgnn", "wl"], ["DD"], [0, 1], labels=x)]
+    there += records(["kgnn", "wl"], ["PROTEINS"], [0, 1])  # one share is no curve
+    panels = drawn(labels_chart(Results(there)))
+    assert list(panels) == ["DD"]
+    assert len(notes(panels["DD"])) == 6
 
 
 def test_curves_are_drawn_over_the_splits_that_all_points_share():
@@ -64,32 +70,23 @@ def test_curves_are_drawn_over_the_splits_that_all_points_share():
     there += records(["kgnn"], ["DD"], range(3), labels=0.05, accuracy=harder)
     there += records(["wl"], ["DD"], range(4), accuracy=harder)
     there += records(["wl"], ["DD"], range(1, 4), labels=0.05, accuracy=harder)
-    figure = label_ratio_figure(Results(there))
-    notes = re.findall("<title>([^<]*) over (\\d+) splits", figure.panels["DD"])
-    assert len(notes) == 4
-    assert {(told.split(": ")[1].split()[0], n) for told, n in notes} == {("75.0", "2")}
-    assert "have: 2 on DD." in figure.caption
-
-
-def test_curves_of_other_splits_are_drawn_apart_and_that_is_told():
-    there = records(["kgnn"], ["DD"], range(5), accuracy=harder)
-    there += records(["kgnn"], ["DD"], range(3), labels=0.05, accuracy=harder)
-    there += [r for x in (0.05, 0.1) for r in records(["wl"], ["DD"], [7], labels=x)]
-    figure = label_ratio_figure(Results(there))
-    assert figure.panels["DD"].count("<title>KGNN, 0.1: 80.0") == 1  # its own three
-    assert "On DD no split is common to all points" in figure.caption
+    chart = labels_chart(Results(there))
+    told = notes(drawn(chart)["DD"])
+    assert len(told) == 4
+    assert all(each.endswith(": 75.0 ± 7.1 over 2 splits") for each in told)
+    assert "have: 2 on DD." in chart.caption
+    apart = [r for x in (0.05, 0.1) for r in records(["vat"], ["DD"], [7], labels=x)]
+    assert "On DD no split is common to all" in labels_chart(Results([*there, *apart])).caption
 
 
 @pytest.mark.parametrize(("name", "values"), [("width", (8, 16, 64)), ("hops", (1, 2))])
 def test_a_parameter_is_drawn_where_it_alone_differs(name, values):
     there = [r for value in (None, *values) for r in with_parameter(name, value)]
-    other = "hops" if name == "width" else "width"
-    there += with_parameter(other, 7)  # differs in another parameter
+    there += with_parameter("hops" if name == "width" else "width", 7)
     there[0].all_parameters["patience"] = 2  # which the method of the other records did not have
-    figure = parameter_figure(Results(there), name, name)
-    assert marks(figure.panels["DD"]) == len(values) + 1
-    assert figure.panels["DD"].count("over 2 splits") == len(values) + 1  # 1 and 2, not 0 and 3
-    assert "have: 2 on DD." in figure.caption
+    told = notes(drawn(parameter_chart(Results(there), name))["DD"])
+    assert len(told) == len(values) + 1
+    assert all("over 2 splits" in each for each in told)  # 1 and 2, not 0 and 3
 
 
 def test_a_split_that_has_ended_counts_with_its_last_round():
@@ -100,75 +97,50 @@ def test_a_split_that_has_ended_counts_with_its_last_round():
             each["precision"] = None
             each["validation_accuracy"] = {"gnn": 60.0}
     del short.result["rounds"][2:]
-    panel = rounds_figure(Results([long, short])).panels["DD"]
-    assert marks(panel) == 4 + 4  # agreement and p; no mark where nothing is told
-    assert "agreement, round 1: 60.0 over 2 splits" in panel
-    assert "agreement, round 3: 60.0 over 2 splits" in panel
-
-
-def test_methods_without_rounds_have_no_course():
-    assert not rounds_figure(Results(records(["wl"], ["DD"], [0]))).panels
-
-
-def test_ranks_and_cost_have_a_mark_for_each_method():
-    results = Results(records([*TABLE_2, *TABLE_3[:-1]], ["DD", "PROTEINS"], [0, 1]))
-    methods, parts = rank_figure(results).panels.values()
-    assert marks(methods) == len(TABLE_2)
-    assert marks(parts) == len(TABLE_3)
-    assert marks(cost_figure(results).panels["cost"]) == len(TABLE_2) + len(TABLE_3) - 1
-
-
-def test_methods_that_miss_a_dataset_do_not_take_it_from_the_others():
-    has = {"DD": ["kgnn", "wl", "sp", "gk"], "PROTEINS": ["kgnn", "wl", "sp"]}
-    methods, datasets = covered(has, ["kgnn", "wl", "sp", "gk"])
-    assert methods == ["kgnn", "wl", "sp"]
-    assert datasets == ["DD", "PROTEINS"]
-
-
-def test_a_dataset_that_few_methods_have_does_not_take_the_others_from_them():
-    has = {"DD": ["kgnn", "wl", "sp"], "PROTEINS": ["kgnn", "wl", "sp"], "COLLAB": ["kgnn"]}
-    methods, datasets = covered(has, ["kgnn", "wl", "sp"])
-    assert methods == ["kgnn", "wl", "sp"]
-    assert datasets == ["DD", "PROTEINS"]
+    told = notes(drawn(rounds_chart(Results([long, short])))["DD"])
+    assert len(told) == 4 + 4  # no mark where nothing is told
+    assert {"agreement, round 1: 60.0 over 2 splits", "agreement, round 3: 60.0 over 2 splits"} <= {
+        *told
+    }
+    assert not rounds_chart(Results(records(["wl"], ["DD"], [0]))).panels
 
 
 def test_ranks_are_those_of_the_tables_where_a_method_misses_a_dataset():
     there = records(["kgnn", "wl", "sp"], ["DD", "PROTEINS", "COLLAB"], range(3))
     there += records(["joao"], ["DD", "COLLAB"], range(3))
     results = Results(there)
-    figure = rank_figure(results)
-    told = figure.panels["Methods"]
+    chart = rank_chart(results)
     ranking = rank_methods(results, main_methods(results), table_datasets(results))
-    assert set(ranking.ranks) == {"kgnn", "wl", "sp", "joao"}
     assert ranking.datasets == ("DD", "COLLAB")
+    told = notes(drawn(chart)["Methods"])
     for method, rank in ranking.ranks.items():
         assert f"{method_title(method)}: average rank {rank:.2f}" in told
-    assert "Methods: average over DD and COLLAB; some have no or few records on PROTEINS." in (
-        figure.caption
-    )
+    assert "Methods: average over DD and COLLAB." in chart.caption
 
 
-def test_cost_is_compared_on_common_splits_and_the_caption_names_who_is_left_out():
+def test_methods_and_datasets_of_which_every_pair_was_run_are_compared():
+    has = {"DD": ["kgnn", "wl", "sp", "gk"], "PROTEINS": ["kgnn", "wl", "sp"], "COLLAB": ["kgnn"]}
+    methods, datasets = covered(has, ["kgnn", "wl", "sp", "gk"])
+    assert (methods, datasets) == (["kgnn", "wl", "sp"], ["DD", "PROTEINS"])
+
+
+def test_cost_is_compared_on_common_splits_with_what_others_had_counted():
     there = records(["kgnn"], ["DD", "PROTEINS"], range(5), accuracy=harder)
     there += records(["wl"], ["DD"], range(3), accuracy=harder)
     there += records(["wl"], ["PROTEINS"], range(5), accuracy=harder)
     there += records(["gnn-self"], ["PROTEINS"], range(5), accuracy=harder)
-    figure = cost_figure(Results(there))
-    for name in ("KGNN", "WL"):  # 80 on DD, 70 on PROTEINS
-        assert f"{name}: 75.0 %" in figure.panels["cost"]
-    assert "have: 5 on PROTEINS; 3 on DD." in figure.caption
-    assert "GNN-Self (nothing on DD)" in figure.caption
-    assert marks(figure.panels["cost"]) == 2
-
-
-def test_what_a_run_was_spared_is_part_of_its_cost():
-    there = records(["kgnn", "wl"], ["DD"], [0, 1])
     for each in there:
-        each.result["cpu_seconds"] = 10.0
-        if each.cell.method == "wl" and each.cell.seed == 1:  # the first one had counted
-            each.result["cpu_seconds"], each.result["seconds_saved"] = 1.0, 9.0
-    panel = cost_figure(Results(there)).panels["cost"]
-    assert panel.count("% in 10 s") == 2
+        each.result.update(cpu_seconds=1.0, seconds_saved=9.0)
+    chart = cost_chart(Results(there))
+    told = notes(drawn(chart)["cost"])
+    assert sorted(told) == ["KGNN: 75.0 % in 10 s", "WL: 75.0 % in 10 s"]  # 80 on DD, 70
+    assert "have: 5 on PROTEINS; 3 on DD." in chart.caption
+    assert "Not run on all of these: GNN-Self." in chart.caption
+    older = [replace(each, cell=replace(each.cell, revision=0)) for each in there]
+    assert (
+        "Of earlier revisions: WL revision 0 and KGNN revision 0."
+        in cost_chart(Results(older)).caption
+    )
 
 
 def test_promises_are_drawn_for_each_method_that_made_them():
@@ -177,15 +149,70 @@ def test_promises_are_drawn_for_each_method_that_made_them():
         each.result["coverage"] = 80.0 if each.cell.seed else 90.0
         if each.cell.method == "sp":  # of a time before label sets
             del each.result["coverage"]
-    panels = trust_figure(Results(there)).panels
-    assert marks(panels["coverage"]) == 4
-    assert panels["coverage"].count("KGNN 85.0") == 2 + 2  # marks, and what is read aloud of them
-    assert "target: 90" in panels["coverage"]
-    assert marks(panels["calibration"]) == 6
-    assert "target" not in panels["calibration"]
-    assert panels["calibration"].rindex("KGNN") > panels["calibration"].rindex("WL")
+    panels = drawn(trust_chart(Results(there)))
+    told = notes(panels["coverage"])
+    assert told.count("KGNN 85.0") == told.count("WL 85.0") == 2
+    assert "target: 90" in told
+    assert len(notes(panels["calibration"])) == 6
+
+
+def test_models_have_figures_of_their_rounds_and_their_calibration():
+    rounds = [RoundFacts(0, None, {"gnn": 0.5, "memory": 0.75}), RoundFacts(9, 0.8, {"gnn": 0.6})]
+    told = notes(drawn(model_rounds_chart(rounds))["rounds"])
+    assert told == ["GNN, round 0: 50.0 %", "GNN, round 1: 60.0 %", "memory, round 0: 75.0 %"]
+    bins = drawn(calibration_chart([Bin(5, 0.8, 0.8), Bin(20, 0.5, 0.9)]))["reliability"]
+    assert "20 graphs: confidence 50 %, right 90 %" in notes(bins)
 
 
 def test_one_record_or_none_has_no_figures_but_its_own_course():
-    assert all_figures(Results([])) == []
-    assert [f.name for f in all_figures(Results(records(["kgnn"], ["DD"], [0])))] == ["rounds"]
+    assert result_charts(Results([])) == []
+    assert [c.name for c in result_charts(Results(records(["kgnn"], ["DD"], [0])))] == ["rounds"]
+
+
+def test_names_of_any_kind_can_be_drawn():
+    names = ["$x_{$", "a" * 500, "\x01\u4e2d\U0001f600", "<b>&amp;"]
+    results = Results(records(names, ["DD", names[0]], [0, 1, 2]), reference=names[1])
+    for chart in result_charts(results):
+        for text in drawn(chart).values():
+            assert "<b>" not in text
+
+
+def test_figures_are_the_same_whenever_they_are_drawn_and_take_the_colors_of_the_page():
+    results = Results(records([*TABLE_2, *TABLE_3[:-1]], ["DD", "PROTEINS"], [0, 1]))
+    once, again = (drawn(cost_chart(results))["cost"] for _ in range(2))
+    assert once == again
+    assert "var(--s0)" in once
+    assert not re.search(r'style=|<style|"#[0-9a-f]{6}"|<metadata', once)
+
+
+def test_the_public_functions_return_figures_to_change_and_save(tmp_path):
+    results = Results(records(["kgnn", "wl", "sp"], ["DD", "PROTEINS"], range(3)))
+    figure = kgnn.plot.average_ranks(results)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Methods"]
+    for name, start in (("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a.svg", b"<?xml")):
+        save(figure, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+    assert figure._repr_png_().startswith(b"\x89PNG")  # what a notebook shows
+    assert len(write_figures([cost_chart(results)], tmp_path, "pdf")) == 1
+    with pytest.raises(ParameterError, match="nothing to draw: 'Accuracy by number of labels'"):
+        kgnn.plot.accuracy_by_labels(results)
+    motifs = planted_motifs(40)
+    explanation = WL().fit(motifs).explain(motifs[0])
+    rows = [label.get_text() for label in kgnn.plot.evidence(explanation).axes[0].get_yticklabels()]
+    assert explanation.speaking()[0].text in rows
+    with pytest.raises(ParameterError, match="needs a model with a memory"):
+        kgnn.plot.attention(explanation)
+
+
+def test_without_matplotlib_a_figure_says_how_to_install_it():
+    check = """
+import sys
+sys.modules["matplotlib"] = None
+from kgnn import *
+try:
+    plot.average_ranks(Results([]))
+except KgnnError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("Install it with: pip install 'kgnn[plot]'")

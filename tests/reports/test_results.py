@@ -3,11 +3,12 @@ from dataclasses import replace
 import pytest
 from scipy.stats import t
 
+from kgnn.benchmark.store import Store
+from kgnn.errors import UnknownNameError
 from kgnn.reports.paper import dataset_title
-from kgnn.reports.provenance import what_is_missing
-from kgnn.reports.results import Results
-from kgnn.reports.results_page import build_page
-from kgnn.reports.summary import readme_markdown, summary_markdown
+from kgnn.reports.results import Results, Terms
+from kgnn.reports.results_page import results_page
+from kgnn.reports.summary import readme_markdown, summary_markdown, what_is_missing
 from tests.reports.stores import records, unfinished
 
 
@@ -19,7 +20,7 @@ def test_what_was_run_on_the_same_terms_is_one_group():
     results = Results(made)
     assert len(results.groups) == 7
     assert results.find("kgnn", "PROTEINS").seeds == [0, 1, 2]
-    assert results.find("kgnn", "PROTEINS", labels=0.05).seeds == [0, 1]
+    assert results.find("kgnn", "PROTEINS", Terms(labels=0.05)).seeds == [0, 1]
     assert results.find("kgnn", "PROTEINS", parameters={"hops": 5}).parameters == {"hops": 5}
     assert results.find("kgnn", "COLLAB") is None
 
@@ -112,21 +113,22 @@ def test_revisions_are_never_mixed_and_what_is_left_out_is_counted():
     assert [(g.dataset, g.seeds) for g in results.groups] == [("DD", [0])]
     assert {r.cell.revision for r in results.records} == {8}
     assert results.outdated == {("wl", 7): 6}
-    assert "WL: 6 runs of revision 7 left out, as there are runs of revision 8." in what_is_missing(
-        results
-    )
+    told = "Left out: 6 runs of WL revision 7, as there are runs of revision 8."
+    assert told in what_is_missing(results)
 
 
 def test_results_of_an_older_revision_than_the_code_are_labeled(monkeypatch):
     monkeypatch.setattr("kgnn.reports.results.code_revision", lambda method: 3)
-    monkeypatch.setattr("kgnn.reports.provenance.code_revision", lambda method: 3)
+    monkeypatch.setattr("kgnn.reports.summary.code_revision", lambda method: 3)
     older = of_revision(records(["kgnn", "wl"], ["DD", "PROTEINS"], [0, 1, 2]), 2)
     newer = of_revision(records(["wl"], ["DD", "PROTEINS"], [0, 1, 2]), 3)
     results = Results([*older, *newer])
     assert results.title("kgnn") == "KGNN revision 2"
     assert results.title("wl") == "WL"
-    assert any("the code is at revision 3" in line for line in what_is_missing(results))
-    for shown in (summary_markdown(results), readme_markdown(results), build_page(older)):
+    told = "The code is newer than the runs of KGNN revision 2 (now 3)."
+    assert told in what_is_missing(results)
+    pages = summary_markdown(results), readme_markdown(results), results_page(Results(older))
+    for shown in pages:
         assert "KGNN revision 2" in shown
 
 
@@ -137,3 +139,33 @@ def test_a_failure_of_a_newer_revision_does_not_hide_the_results():
     assert len(results.groups) == 1
     assert len(results.unfinished) == 1
     assert not results.outdated
+
+
+def test_a_method_without_runs_of_its_defaults_stands_with_what_was_run():
+    made = records(["wl"], ["DD"], range(3), parameters={"iterations": [2]})
+    made += records(["wl"], ["DD"], range(2), parameters={"iterations": [5]})
+    results = Results(made)
+    assert results.find("wl", "DD").parameters == {"iterations": [2]}
+    assert results.title("wl") == "WL (iterations=[2])"
+    usual = Results([*made, *records(["wl"], ["DD"], [0])])
+    assert usual.find("wl", "DD").parameters == {}
+    assert usual.title("wl") == "WL"
+
+
+def test_the_main_terms_are_the_usual_ones_or_those_of_most_runs():
+    budget = records(["wl", "sp"], ["DD"], [0], protocol="budget", labels=20)
+    fewer = records(["wl"], ["DD"], [0], labels=0.3)
+    assert Results([*budget, *fewer]).terms == Terms("budget", 20)
+    assert Results([*budget, *records(["gk"], ["DD"], [0])]).terms == Terms()
+
+
+def test_stores_are_read_together_and_a_reference_must_be_there(tmp_path):
+    made = records(["wl", "kgnn"], ["DD"], range(2))
+    for record in made:
+        Store(tmp_path / "one").put(record)
+    Store(tmp_path / "two").put(replace(made[0], outcome="failed", result={}, reason="?"))
+    results = Results.read(tmp_path / "two", tmp_path / "one", reference="wl")
+    assert len(results.groups) == 2
+    assert not results.unfinished
+    with pytest.raises(UnknownNameError, match="'gk'"):
+        Results.read(tmp_path / "one", reference="gk")

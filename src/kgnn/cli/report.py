@@ -9,10 +9,10 @@ import typer
 
 from kgnn.cli.own_graphs import MetricOption, require_writable, require_writable_folder
 from kgnn.cli.show import progress_bars, say
-from kgnn.errors import DatasetUnavailableError, ParameterError
+from kgnn.errors import ParameterError
 
 if TYPE_CHECKING:
-    from kgnn.benchmark.record import Record
+    from kgnn.reports.results import Results
 
 # What each format is written to, unless another place is named.
 _PLACES = {
@@ -21,39 +21,52 @@ _PLACES = {
     "latex": "report.tex",
     "csv": "report.csv",
     "png": "figures",
+    "pdf": "figures",
+    "svg": "figures",
 }
+_FIGURES = ("png", "pdf", "svg")
 
 
 def report(
     stores: Annotated[list[Path], typer.Argument(help="Folders of records, read together.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file; for png, a folder.")
+        Path | None, typer.Option("--output", "-o", help="The file; for figures, a folder.")
     ] = None,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(_PLACES)}.")] = "html",
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
     metric: MetricOption = "accuracy",
+    reference: Annotated[
+        str, typer.Option(help="The method that all others are compared with.")
+    ] = "kgnn",
 ) -> None:
-    """Make one page of all records in STORES, or tables and figures for papers."""
+    """Make one page of all records in STORES, or tables and figures for papers.
+
+    For example: kgnn report out -o page.html --reference wl --title "My methods"
+    """
     headline = _headline(metric)
     if form not in _PLACES:
         raise ParameterError(f"--format must be one of {', '.join(_PLACES)}, got '{form}'.")
     if headline != "accuracy" and form == "csv":
         raise ParameterError("--metric is for pages, tables and figures; --format csv has all.")
+    if reference != "kgnn" and form == "csv":
+        raise ParameterError("--reference is for pages, tables and figures; --format csv has all.")
     if title is not None and form != "html":
         raise ParameterError(f"--title is for --format html, got the format '{form}'.")
     place = output or Path(_PLACES[form])
     _require_place(form, place)
     with progress_bars():
-        records = _read(stores)
-        if form == "png":
-            told = _write_figures(records, place, headline)
+        from kgnn.reports.results import Results
+
+        results = Results.read(*stores, metric=headline, reference=reference)
+        if form in _FIGURES:
+            told = _write_figures(results, place, form)
         else:
             from kgnn.files import write_text
 
-            write_text(place, _text(form, records, title, headline))
+            write_text(place, _text(form, results, title))
             told = f"{place}, {_size(place.stat().st_size)}"
-    made_of = f"{len(records):,} record{'s' * (len(records) != 1)}"
-    say(f"{told}, made of {made_of}.")
+    n = len(results.given)
+    say(f"{told}, made of {n:,} record{'s' * (n != 1)}.")
 
 
 def _headline(name: str) -> str:
@@ -71,7 +84,7 @@ def _headline(name: str) -> str:
 
 def _require_place(form: str, place: Path) -> None:
     """Refuse now what could not be written once all is read and drawn."""
-    if form == "png":
+    if form in _FIGURES:
         if place.is_file():
             raise ParameterError(f"{place} is a file; figures are written into a folder.")
         require_writable_folder(place)
@@ -81,59 +94,30 @@ def _require_place(form: str, place: Path) -> None:
         require_writable(place)
 
 
-def _read(stores: list[Path]) -> list[Record]:
-    from kgnn.benchmark.store import Store
-
-    records: dict[str, Record] = {}
-    for store in stores:
-        for record in Store(store):
-            # Stores may overlap: one may be a copy of a part of another, or have tried it again.
-            other = records.setdefault(record.cell.key, record)
-            records[record.cell.key] = max(other, record, key=_worth)
-    if not records:
-        where = " and ".join(map(str, stores))
-        raise DatasetUnavailableError(
-            f"There are no records in {where}. Make some with: kgnn bench quick -o {stores[0]}"
-        )
-    return list(records.values())
-
-
-def _worth(record: Record) -> tuple[int, str]:
-    """Order records of one cell: what is done tells more than what failed, then the newest."""
-    from kgnn.benchmark.record import OUTCOMES
-
-    return -OUTCOMES.index(record.outcome), record.finished
-
-
-def _text(form: str, records: list[Record], title: str | None, metric: str) -> str:
+def _text(form: str, results: Results, title: str | None) -> str:
     from kgnn.reports.records_csv import records_csv
-    from kgnn.reports.report_tables import report_tables
-    from kgnn.reports.results import Results
-    from kgnn.reports.results_page import TITLE, build_page
+    from kgnn.reports.results_page import TITLE, results_page
     from kgnn.reports.summary import summary_markdown
     from kgnn.reports.table import latex_document
+    from kgnn.reports.tables import report_tables
 
     if form == "html":
-        return build_page(records, title or TITLE, metric)
+        return results_page(results, title or TITLE)
     if form == "csv":
-        return records_csv(records)
+        return records_csv(results.given)
     if form == "latex":
-        tables = report_tables(Results(records, metric))
+        tables = report_tables(results)
         if not tables:
             raise _nothing("tables")
         return latex_document(tables)
-    return summary_markdown(Results(records, metric))
+    return summary_markdown(results)
 
 
-def _write_figures(records: list[Record], folder: Path, metric: str) -> str:
-    from kgnn.reports.case_study import case_figure
-    from kgnn.reports.figures import all_figures
-    from kgnn.reports.results import Results
-    from kgnn.reports.svg import write_pngs
+def _write_figures(results: Results, folder: Path, form: str) -> str:
+    from kgnn.reports.chart import write_figures
+    from kgnn.reports.figures import result_charts
 
-    results = Results(records, metric)
-    figures = [*all_figures(results), case_figure(results)]
-    written = write_pngs(figures, folder)
+    written = write_figures(result_charts(results, results.terms), folder, form)
     if not written:
         raise _nothing("figures")
     return f"{len(written)} figure{'s' * (len(written) != 1)} in {folder}"

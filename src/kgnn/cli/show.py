@@ -6,8 +6,7 @@ import csv
 import json
 import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -15,15 +14,13 @@ from typing import Any, Literal, TextIO
 import typer
 from rich import box
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 
+from kgnn.bars import progress_bars as bars_on
 from kgnn.errors import KgnnError
 from kgnn.files import replacing
-from kgnn.progress import listening
 
-# Progress that is over sooner is not worth a bar.
-_PATIENCE_SECONDS = 1.0
 # Names of others' graphs and files are no markup; who wants some says so.
 _PLAIN: dict[str, Any] = {"markup": False, "emoji": False}
 
@@ -74,55 +71,8 @@ def progress_bars(
     With ``news``, also lines that tell what has come out so far. ``above`` is asked again and again
     for what a terminal shows above the bars.
     """
-    console = err()
-    bars = _Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,  # else it leaves an empty line in logs
-    )
-    bars.above = above
-
-    def show(line: str) -> None:
-        console.print(line, highlight=False, soft_wrap=True)
-
-    with bars, listening(_Bars(bars), show if news else None):
-        yield bars
-
-
-class _Progress(Progress):
-    """Bars, and perhaps something above them."""
-
-    above: Callable[[], RenderableType] | None = None
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        """Return what is shown, from top to bottom."""
-        if self.above is not None:
-            yield self.above()
-        yield from super().get_renderables()
-
-
-class _Bars:
-    """Turns reports of progress into bars, once they have taken a moment."""
-
-    def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-        self._started: dict[str, float] = {}
-        self._tasks: dict[str, Any] = {}
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        started = self._started.setdefault(what, time.monotonic())
-        if what not in self._tasks and time.monotonic() - started > _PATIENCE_SECONDS:
-            self._tasks[what] = self._bars.add_task(what, total=total)
-        if what in self._tasks:
-            self._bars.update(self._tasks[what], completed=done, total=total)
-        if done >= total:
-            self._started.pop(what, None)
-            if what in self._tasks:
-                self._bars.remove_task(self._tasks.pop(what))
+    with bars_on(news=news, above=above, console=err()) as shown:
+        yield shown
 
 
 def csv_line(cells: list[str]) -> str:

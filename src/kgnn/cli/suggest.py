@@ -42,6 +42,7 @@ _WHY = ("predicted", "confidence", "disagreement", "distance", "alike", "why")
 _OF_MODELS = ("number", "labels", "id_column", "label_column", "skip_bad")
 _OF_SIMULATIONS = ("method", "settings", "start", "step", "rounds", "splits", "seed")
 _USAGE = "Write: kgnn suggest MODEL DATA, or: kgnn suggest --simulate DATASET"
+_FIGURES = (".svg", ".png", ".pdf")
 
 
 def suggest(
@@ -56,7 +57,8 @@ def suggest(
         typer.Option(
             "--output",
             "-o",
-            help="A .csv file to fill in, for fit --labels; or .json, of a simulation also .svg.",
+            help="A .csv file to fill in, for fit --labels; or .json. Of a simulation also .svg, "
+            ".png or .pdf.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -82,7 +84,7 @@ def suggest(
     if simulate is not None:
         if model is not None:
             raise ParameterError(f"--simulate fits models of its own, got MODEL {model}. {_USAGE}")
-        _require_output(output, [simulate], ".svg", ".csv", ".json")
+        _require_output(output, [simulate], *_FIGURES, ".csv", ".json")
         amounts = {"start": start, "step": step, "rounds": rounds, "splits": splits, "seed": seed}
         options = reading_options(simulate, read)
         _simulate(simulate, options, method, settings or [], amounts, output, as_json)
@@ -215,7 +217,11 @@ def _simulate(
 
     cls = method_class(method)
     chosen = parse(cls, settings)
+    is_figure = output is not None and output.suffix.lower() in _FIGURES
     with progress_bars():
+        if is_figure:
+            import kgnn.reports.chart  # noqa: F401 - refused now, if it cannot be drawn
+
         from kgnn.evaluation.labeling import Fit, simulate_labeling
         from kgnn.graphs.loading import load
         from kgnn.threads import limit_threads
@@ -228,8 +234,12 @@ def _simulate(
     summary = {"method": method.lower(), **done.summary()}
     if amounts["splits"] == 1:
         summary["gain_error"] = None  # nothing is known of how much splits differ
-    if output is not None and output.suffix.lower() == ".svg":
-        _write_text(output, _as_chart(done, method))
+    if is_figure and output is not None:
+        from kgnn.reports.chart import save
+        from kgnn.reports.model_figures import labeling_chart
+
+        save(labeling_chart(done, method).figure(), output)
+        say(f"wrote {output}")
     elif output is not None:
         _write(output, Fit._fields, (fit.values() for fit in summary["fits"]), summary)
     if as_json:
@@ -261,30 +271,6 @@ def _curves_table(done: Labeling, method: str) -> Table:
         difference = f"{apart:+.1f} ± {error:.1f}" if is_known else f"{apart:+.1f}"
         grid.add_row(str(labels), f"{suggested:.1f}", f"{random:.1f}", difference)
     return grid
-
-
-def _as_chart(done: Labeling, method: str) -> str:
-    from kgnn.evaluation.labeling import RANDOM, SUGGESTED
-    from kgnn.reports.line_chart import Point, Series, line_chart
-    from kgnn.reports.svg import standalone
-
-    def series(choice: str, style: str) -> Series:
-        columns = (done.labels, done.mean(choice).tolist(), done.error(choice).tolist())
-        points = [
-            Point(x, y, y - error, y + error, f"{x} labels, {choice}: {y:.1f} %")
-            for x, y, error in zip(*columns, strict=True)
-        ]
-        return Series(choice, points, style)
-
-    chart = line_chart(
-        f"{method} on {done.dataset}",
-        [series(SUGGESTED, "s0"), series(RANDOM, "s1")],
-        x_title="labels",
-        y_title="accuracy on TEST, %",
-        width=420.0,
-        height=280.0,
-    )
-    return standalone(chart)
 
 
 def _cell(value: Any) -> str:

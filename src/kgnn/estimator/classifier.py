@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.engine.folds import deal_folds
@@ -30,7 +31,7 @@ from kgnn.estimator.explanation import (
 from kgnn.estimator.labels import encode_labels, other_form, require_same_form, warn_of_names
 from kgnn.estimator.novelty import Familiar, Novelty
 from kgnn.estimator.parameters import CountOrZero, check, parameters
-from kgnn.estimator.suggestion import Suggestion, next_to_label
+from kgnn.estimator.suggestion import Suggestions, next_to_label
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset, is_graph
 from kgnn.kernels.colors import looks
@@ -290,7 +291,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         return self.familiar_.compare(as_dataset(X))
 
-    def suggest(self, X: Graphs, n: int = 20) -> list[Suggestion]:
+    def suggest(self, X: Graphs, n: int = 20) -> Suggestions:
         """Return which of these graphs to label next, at most ``n``, the most useful first.
 
         Graphs with a target, and graphs that look exactly like a labeled one, are left out. See
@@ -421,6 +422,17 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         if len(usable) == 0:
             raise other_form("validation label", labels[known[0]], labels[:n_classes])
         return usable, (_hidden(graphs[usable]), targets[usable])
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: scikit-learn's diagram, or what a fitted model is."""
+        if not hasattr(self, "classes_"):
+            return estimator_html_repr(self)
+        from kgnn.estimator.notebook import model_html
+
+        return model_html(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

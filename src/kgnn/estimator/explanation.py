@@ -11,9 +11,9 @@ import numpy as np
 from kgnn.errors import ParameterError
 from kgnn.estimator.evidence import PREDICTION, Evidence, Substructure, measure
 from kgnn.estimator.novelty import Novelty
+from kgnn.graphs.drawing import Mark, Sketch
 from kgnn.graphs.graph import Floats, Graph, GraphDataset
 from kgnn.graphs.interop import as_dataset
-from kgnn.graphs.molecules import is_molecule, written_out
 from kgnn.kernels.base import Features, gram
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.progress import track
@@ -21,64 +21,9 @@ from kgnn.progress import track
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
 
-DRAWABLE = 400  # nodes; larger graphs are drawn in part
-_WRITTEN = {"gnn": "GNN"}  # names of networks that people write otherwise
+NETWORK_NAMES = {"gnn": "GNN"}  # names of networks that people write otherwise
 _SHOWN = 5  # substructures for, and against
 _COMPARED_AT_ONCE = 1024  # graphs whose similarities to all labeled ones are in memory
-
-
-@dataclass(frozen=True)
-class Sketch:
-    """A graph to draw: whole, or its most important part."""
-
-    name: str
-    n_nodes: int  # of the whole graph
-    n_edges: int  # of the whole graph
-    nodes: tuple[int, ...]  # nodes to draw, by their numbers in the graph
-    edges: tuple[tuple[int, int], ...]  # between these, as positions in ``nodes``
-    node_labels: tuple[str, ...]  # of the nodes to draw; empty where they have none
-    edge_labels: tuple[str, ...] = ()  # of the edges to draw; empty where they have none
-
-    @property
-    def words(self) -> tuple[str, str]:
-        """What nodes and edges are called."""
-        return ("atom", "bond") if is_molecule(self) else ("node", "edge")
-
-    @property
-    def size(self) -> tuple[str, str]:
-        """Numbers of nodes and edges in words, such as ``3 atoms`` and ``2 bonds``."""
-        counts = zip((self.n_nodes, self.n_edges), self.words, strict=True)
-        nodes, edges = (f"{n:,} {word}{'s' * (n != 1)}" for n, word in counts)
-        return nodes, edges
-
-    @classmethod
-    def of(cls, graph: Graph, importance: tuple[float, ...] = ()) -> Sketch:
-        """Sketch a graph; of a large one, the surroundings of its most important nodes.
-
-        Examples
-        --------
-        >>> from kgnn.graphs.datasets.toy import cycles_and_trees
-        >>> Sketch.of(cycles_and_trees(1, max_nodes=5)[0]).edges
-        ((0, 1), (0, 3), (1, 2), (2, 3))
-        """
-        nodes = list(range(graph.n_nodes))
-        if graph.n_nodes > DRAWABLE:
-            nodes = _surroundings(graph, importance)
-        place = np.full(graph.n_nodes, -1)
-        place[nodes] = np.arange(len(nodes))
-        edges = place[graph.edges]
-        drawn = np.flatnonzero((edges >= 0).all(axis=1)).tolist()
-        written = written_out(graph.dataset[[graph.row]])[0]
-        labels, edge_labels = written.node_labels or [], written.edge_labels or []
-        return cls(
-            graph.name,
-            graph.n_nodes,
-            graph.n_edges,
-            tuple(nodes),
-            tuple((u, v) for u, v in edges[drawn].tolist()),
-            tuple(labels[node] for node in nodes) if labels else (),
-            tuple(edge_labels[edge] for edge in drawn) if edge_labels else (),
-        )
 
 
 @dataclass(frozen=True)
@@ -160,6 +105,11 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        from kgnn.estimator.notebook import explanation_html
+
+        return explanation_html(self)
 
 
 def explain(model: GraphClassifier, graph: Any, *, neighbors: int, error: float) -> Explanation:
@@ -257,8 +207,11 @@ def promised(explanation: Explanation) -> str:
     """Write the set of labels, or why there is none."""
     if explanation.label_set is None:
         return "No set of labels: that needs a model fitted with validation graphs or cross_fit."
-    labels = " or ".join(map(str, explanation.label_set))
-    return f"With an error of at most {explanation.error:.0%}, the class is {labels}."
+    labels = ", ".join(map(str, explanation.label_set)) or "none"
+    return (
+        f"Labels in its set: {labels}. Of graphs like the training graphs, "
+        f"{1 - explanation.error:.0%} have their class in their set."
+    )
 
 
 def familiarity(explanation: Explanation) -> str:
@@ -266,6 +219,16 @@ def familiarity(explanation: Explanation) -> str:
     if not explanation.novelty.is_novel:
         return "The graph looks like the training graphs."
     return f"Unlike the training graphs: {'; '.join(explanation.novelty.reasons)}."
+
+
+def evidence_marks(explanation: Explanation) -> list[Mark]:
+    """Return how each drawn node is marked: blue for the class, orange against it."""
+    evidence = explanation.evidence.nodes
+    most = max(map(abs, evidence), default=0.0) or 1.0
+    return [
+        Mark("s1" if evidence[node] > 0 else "s0", abs(evidence[node]) / most)
+        for node in explanation.graph.nodes
+    ]
 
 
 def signed(evidence: float) -> str:
@@ -297,7 +260,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     graph = explanation.graph
     place = explanation.classes.index(explanation.predicted)
     parts = {who: each for who, each in explanation.proba.items() if who != PREDICTION}
-    each = [f"{_WRITTEN.get(who, who)} {proba[place]:.1%}" for who, proba in parts.items()]
+    each = [f"{NETWORK_NAMES.get(who, who)} {proba[place]:.1%}" for who, proba in parts.items()]
     own = f" ({', '.join(each)})" if each else ""
     yield f"Graph {graph.name}: {', '.join(graph.size)}"
     yield f"Prediction: class {explanation.predicted}, {explanation.confidence:.1%}{own}"
@@ -318,18 +281,6 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield f"  {near.name}: class {near.label}, kernel {near.kernel_value:.2f}" + (
             f", attention{weights}" if weights else ""
         )
-
-
-def _surroundings(graph: Graph, importance: tuple[float, ...]) -> list[int]:
-    """Return nodes around the most important ones, as many as can be drawn."""
-    weights = np.abs(importance) if importance else np.zeros(graph.n_nodes)
-    chosen: dict[int, None] = {}  # in the order found
-    for start in np.argsort(-weights, kind="stable").tolist():
-        for node in (start, *graph.neighbors(start).tolist()):
-            chosen.setdefault(node)
-        if len(chosen) >= DRAWABLE:
-            break
-    return sorted(list(chosen)[:DRAWABLE])
 
 
 def _tupled(value: Any) -> Any:

@@ -54,9 +54,18 @@ class Suggestion(NamedTuple):
     why: str
 
 
+class Suggestions(list[Suggestion]):
+    """Graphs worth labeling, best first; a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        from kgnn.estimator.notebook import suggestions_html
+
+        return suggestions_html(self)
+
+
 def next_to_label(
     graphs: GraphDataset, labeled: GraphDataset, ask: Predict, classes: Sequence[Any], n: int
-) -> list[Suggestion]:
+) -> Suggestions:
     """Return at most ``n`` graphs to label next, the most useful first.
 
     Graphs with a target count as labeled, like ``labeled``, which the model was fitted on, and so
@@ -78,11 +87,11 @@ def next_to_label(
     known = [labeled, graphs[graphs.targets >= 0]]
     candidates = Candidates.of(graphs, known)
     if len(candidates.rows) == 0:
-        return []
+        return Suggestions()
     opinion = Opinion.of(ask(graphs[candidates.rows]))
     order = candidates.drawn(opinion.uncertainty)
     length = min(_LISTED_PER_CHOSEN * n, _LONGEST_LIST)
-    suggestions: list[Suggestion] = []
+    suggestions = Suggestions()
     while len(suggestions) < n and len(order):
         listed, order = order[:length], order[length:]
         among, covered = _similarities(graphs[candidates.rows[listed]], known)

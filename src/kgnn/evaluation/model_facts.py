@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kgnn.estimator.carried import unused_in_words
-from kgnn.estimator.explanation import Sketch
 from kgnn.estimator.registry import name_of
 from kgnn.estimator.suspicion import Suspicion, suspicious_labels
 from kgnn.evaluation.metrics import Quality, quality
 from kgnn.graphs.description import describe
+from kgnn.graphs.drawing import Sketch
 from kgnn.graphs.graph import Floats, GraphDataset
 
 if TYPE_CHECKING:

@@ -235,6 +235,11 @@ class GraphDataset:
             f"{labeled} labeled)"
         )
 
+    def _repr_html_(self) -> str:
+        from kgnn.graphs.notebook import dataset_html
+
+        return dataset_html(self)
+
     # -- selection --------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Graph]:
@@ -448,6 +453,11 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph('{self.name}': {self.n_nodes} nodes, {self.n_edges} edges)"
+
+    def _repr_html_(self) -> str:
+        from kgnn.graphs.notebook import graph_html
+
+        return graph_html(self)
 
 
 def _named(codes: ShortInts, names: tuple[str, ...]) -> list[str]:

@@ -16,18 +16,17 @@ from scipy.stats import t as student_t
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import mean_and_std
 from kgnn.evaluation.paired_tests import ALPHA, holm
-from kgnn.evaluation.splits import Labels
 from kgnn.graphs.graph import Floats
 from kgnn.reports.results import (
+    USUAL,
     Group,
     Results,
+    Terms,
     are_comparable,
-    find_groups,
     on_common_splits,
     overlap,
 )
 
-REFERENCE = "kgnn"
 # What the tests take for granted, to be said wherever they are shown.
 ASSUMPTION = (
     "The correction counts labeled and unlabeled graphs as training graphs, as every method is "
@@ -173,18 +172,14 @@ def compare(
     results: Results,
     methods: Iterable[str],
     dataset: str,
-    *,
-    reference: str = REFERENCE,
-    protocol: str = "fair",
-    labels: Labels = 0.1,
+    terms: Terms = USUAL,
 ) -> dict[str, Comparison]:
-    """Compare methods with a reference on one dataset; those without common splits are left out."""
-    theirs = results.find(reference, dataset, protocol=protocol, labels=labels)
+    """Compare methods with the reference on one dataset, where both have common splits."""
+    theirs = results.find(results.reference, dataset, terms)
     ours = [
         group
         for method in methods
-        if method != reference
-        and (group := results.find(method, dataset, protocol=protocol, labels=labels))
+        if method != results.reference and (group := results.find(method, dataset, terms))
     ]
     found = compare_groups(ours, theirs) if theirs else []
     return {each.method: each for each in found if each}
@@ -258,15 +253,13 @@ def rank_methods(
     results: Results,
     methods: Sequence[str],
     datasets: Sequence[str],
-    *,
-    protocol: str = "fair",
-    labels: Labels = 0.1,
+    terms: Terms = USUAL,
 ) -> Ranking:
     """Rank methods over the datasets that all of them have, by the splits that all have there.
 
     Datasets on which these are few do not count, see `kgnn.reports.results.are_comparable`.
     """
-    every = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
+    every = results.find_all(methods, datasets, terms)
     found = {dataset: [g for g in every.values() if g.dataset == dataset] for dataset in datasets}
     run = {group.method for groups in found.values() for group in groups}
     there = tuple(method for method in methods if method in run)

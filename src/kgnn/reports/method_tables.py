@@ -4,45 +4,85 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
+from typing import NamedTuple
 
 from kgnn.evaluation.metrics import METRICS, mean_and_std, recalls_apart
 from kgnn.evaluation.paired_tests import ALPHA
-from kgnn.evaluation.splits import Labels
+from kgnn.evaluation.splits import labels_in_words
 from kgnn.reports.comparison import (
     ASSUMPTION,
-    REFERENCE,
     Comparison,
-    Ranking,
     compare,
     rank_methods,
 )
-from kgnn.reports.numbers import listed, mean_with_std, p_value, signed
-from kgnn.reports.paper import PaperTable, dataset_title, method_title
-from kgnn.reports.results import Group, Groups, Results, find_groups, usual_splits
-from kgnn.reports.table import Table, TableCell, method_column, method_table, with_best
+from kgnn.reports.paper import (
+    TABLE_2,
+    TABLE_3,
+    PaperTable,
+    dataset_title,
+    method_title,
+)
+from kgnn.reports.results import (
+    USUAL,
+    Group,
+    Groups,
+    Results,
+    Terms,
+    usual_splits,
+)
+from kgnn.reports.table import (
+    Cell,
+    Row,
+    Table,
+    listed,
+    mean_with_std,
+    p_value,
+    signed,
+    with_best,
+)
 
 # Most graphs of these have a copy.
 _FULL_OF_TWINS = ("IMDB-BINARY", "IMDB-MULTI")
-_NAME = method_title(REFERENCE)
-_MARKS = (
-    f"▲ and ▼: significantly better or worse than {_NAME} (paired t-test over "
-    "the same splits with the correction of Nadeau & Bengio, then Holm's over the methods of a "
-    f"column, α = {ALPHA:g}). {ASSUMPTION}"
+
+
+MARKS = {"better": "▲", "worse": "▼", "": ""}
+
+
+TEST = (
+    "paired t-test over the same splits with the correction of Nadeau & Bengio, then Holm's over "
+    "the {over}, α = " + f"{ALPHA:g}"
 )
-_DIFFERENCES = (
-    f"{{metric}} of {_NAME} minus that of the method on the same splits, in percentage points."
-)
-_TESTS = (
-    "Beside it, p of the paired t-test with the correction of Nadeau & Bengio → after Holm's "
-    f"correction over the methods of the column. {ASSUMPTION}"
-)
-_BALANCE = (
-    f"Last: datasets on which {_NAME} is above, equal (to a tenth of a point), below; and on how "
-    f"many of these significantly, above / below (α = {ALPHA:g})."
-)
+
+
+def terms_in_words(terms: Terms) -> str:
+    """Name the terms of runs in a title, where they are not the usual ones."""
+    if terms.protocol == "budget":
+        return f", {labels_in_words(terms.labels)} and no VAL"
+    labels = float(terms.labels)
+    split = " on the split of the paper's code" if terms.protocol == "paper" else ""
+    # The paper counts in TRAIN-L, which is a fifth of all graphs.
+    share = f", {100 * labels:g} % labeled ({500 * labels:g} % of TRAIN-L)"
+    return split + ("" if labels == USUAL.labels else share)
+
+
+def _by_method(
+    results: Results,
+    title: str,
+    methods: Sequence[str],
+    columns: Sequence[tuple[str, Sequence[Cell]]],
+    *notes: str,
+) -> Table:
+    """Put columns, each with its heading, beside the methods; empty notes are left out."""
+    cells = zip(*(column for _, column in columns), strict=True) if columns else [()] * len(methods)
+    rows = [
+        Row(results.title(method), tuple(own), method == results.reference)
+        for method, own in zip(methods, cells, strict=True)
+    ]
+    headings = ("method", *(heading for heading, _ in columns))
+    return Table(title, headings, tuple(rows), " ".join(filter(None, notes)))
 
 
 def accuracy_table(
@@ -51,59 +91,54 @@ def accuracy_table(
     datasets: Sequence[str],
     *,
     title: str = "Accuracy",
-    printed: PaperTable | None = None,
-    protocol: str = "fair",
-    labels: Labels = 0.1,
+    terms: Terms = USUAL,
+    printed: PaperTable = TABLE_2,
 ) -> Table:
     """Build a table of accuracy or another headline, with what the paper printed beside ours.
 
     Accuracy stands above the share of the most frequent class, where the records have it.
     """
-    groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
-    papers_split = find_groups(results, methods, datasets, protocol="paper", labels=labels)
-    if protocol != "fair":
-        papers_split = {}  # they are the table, or have other labels
-    if results.metric != "accuracy":
-        printed = {}  # the paper has accuracy alone
-    splits = {dataset: usual_splits(groups, dataset) for dataset in datasets}
-    compared = {
-        dataset: compare(results, methods, dataset, protocol=protocol, labels=labels)
-        for dataset in datasets
-    }
-
-    def cell(method: str, dataset: str) -> TableCell:
-        paper = (printed or {}).get(method, {}).get(dataset)
-        own = papers_split.get((method, dataset))
-        asides = [mean_with_std(*paper, n=5)] if paper else []
-        asides += [f"[{mean_with_std(own.mean, own.std, len(own.records))}]"] if own else []
-        return replace(
-            _score(groups.get((method, dataset)), results.metric, splits[dataset]),
-            aside="\n".join(asides),
-            paper=paper,
-            comparison=compared[dataset].get(method),
-        )
-
-    columns = [
-        (dataset_title(d), with_best(method_column(methods, d, cell), 1, fewest=splits[d]))
-        for d in datasets
-    ]
-    ranking = rank_methods(results, methods, datasets, protocol=protocol, labels=labels)
+    groups = results.find_all(methods, datasets, terms)
+    is_like_papers = results.metric == "accuracy" and terms.labels == USUAL.labels
+    printed = {**TABLE_3, **printed} if is_like_papers and terms.protocol != "budget" else {}
+    usual = {dataset: usual_splits(groups, dataset) for dataset in datasets}
+    tested = False
+    columns = []
+    for dataset in datasets:
+        compared = compare(results, methods, dataset, terms)
+        tested |= any(not math.isnan(each.p) for each in compared.values())
+        column = []
+        for method in methods:
+            paper = printed.get(method, {}).get(dataset)
+            cell = _score(groups.get((method, dataset)), results.metric, usual[dataset])
+            aside = mean_with_std(*paper, n=5) if paper else ""
+            mark = MARKS[compared[method].verdict] if method in compared else ""
+            column.append(replace(cell, aside=aside, paper=paper, mark=mark))
+        columns.append((dataset_title(dataset), with_best(column, fewest=usual[dataset])))
+    has_printed = any(cell.paper for _, column in columns for cell in column)
+    ranking = rank_methods(results, methods, datasets, terms)
     is_ranked = len(ranking.ranks) > 1
     if is_ranked:
-        columns.append(("rank", _rank_column(ranking, methods)))
-    tested = any(not math.isnan(c.p) for each in compared.values() for c in each.values())
-    ranked = listed([dataset_title(d) for d in ranking.datasets])
-    notes = (
-        _headline_note(results, protocol, columns),
-        "In brackets, ours on the one split of the paper's code." if papers_split else "",
-        _splits_note(splits),
-        _MARKS if tested else "",
-        f"Average rank over {ranked}; 1 is best." if is_ranked else "",
+        ranks = [ranking.ranks.get(method) for method in methods]
+        cells = [Cell() if r is None else Cell(f"{r:.1f}", value=r) for r in ranks]
+        columns.append(("rank", with_best(cells, lowest=True)))
+    over = "seeds of the method on one split" if terms.protocol == "paper" else "splits"
+    name = method_title(results.reference)
+    test = TEST.format(over="methods of a column")
+    table = _by_method(
+        results,
+        title,
+        methods,
+        columns,
+        f"{results.headline} on TEST in percent: mean ± standard deviation over {over}.",
+        "Below ours, what the paper printed." if has_printed else "",
+        _splits_note(usual),
+        f"▲ and ▼: significantly better or worse than {name} ({test}). {ASSUMPTION}"
+        if tested
+        else "",
+        f"Average rank over {_named(ranking.datasets)}; 1 is best." if is_ranked else "",
     )
-    table = method_table(results, title, methods, columns, notes)
-    if results.metric == "accuracy":
-        table = _above_majority(table, groups, datasets)
-    return replace(table, protocol=protocol, labels=labels)
+    return _above_majority(table, groups, datasets) if results.metric == "accuracy" else table
 
 
 def _above_majority(table: Table, groups: Groups, datasets: Sequence[str]) -> Table:
@@ -111,57 +146,9 @@ def _above_majority(table: Table, groups: Groups, datasets: Sequence[str]) -> Ta
     shares = [_mean_of(groups, dataset, "majority_share") for dataset in datasets]
     if not table.rows or all(map(math.isnan, shares)):
         return table
-    cells = [TableCell() if math.isnan(share) else TableCell(f"{share:.1f}") for share in shares]
-    cells += [TableCell()] * (len(table.headings) - 1 - len(cells))
-    return replace(table, rows=(*table.rows, (TableCell("majority class"), *cells)))
-
-
-def paper_protocol_table(
-    results: Results,
-    methods: Sequence[str],
-    datasets: Sequence[str],
-    printed: PaperTable | None = None,
-) -> Table:
-    """Build a table of accuracy on the one split of the paper's code, where that was run."""
-    groups = find_groups(results, methods, datasets, protocol="paper")
-    return accuracy_table(
-        results,
-        [method for method in methods if any((method, d) in groups for d in datasets)],
-        [dataset for dataset in datasets if any((m, dataset) in groups for m in methods)],
-        title=f"{results.headline} on the split of the paper's code",
-        printed=printed,
-        protocol="paper",
-    )
-
-
-def without_twins_table(results: Results, methods: Sequence[str], datasets: Sequence[str]) -> Table:
-    """Build a table of accuracy on test graphs of which no copy is in training or validation.
-
-    It has the datasets where that differs from the accuracy on all test graphs, and none where
-    accuracy is not the headline.
-    """
-    datasets = datasets if results.metric == "accuracy" else ()
-    groups = find_groups(results, methods, datasets)
-
-    def cell(method: str, dataset: str) -> TableCell:
-        group = groups.get((method, dataset))
-        score = _score(group, "accuracy_without_twins", usual_splits(groups, dataset))
-        return replace(score, aside=f"{group.mean:.1f}" if group else "")
-
-    columns = []
-    for dataset in datasets:
-        alone, test = _mean_of(groups, dataset, "without_twins"), _mean_of(groups, dataset, "test")
-        if f"{alone:.0f}" != f"{test:.0f}" or (dataset in _FULL_OF_TWINS and alone <= test):
-            heading = f"{dataset_title(dataset)} ({alone:.0f} of {test:.0f})"
-            usual = usual_splits(groups, dataset)
-            column = with_best(method_column(methods, dataset, cell), 1, fewest=usual)
-            columns.append((heading, column))
-    notes = (
-        "Accuracy in percent on the test graphs that differ from all graphs of training and "
-        "validation: mean ± standard deviation over splits. Beside it, accuracy on all test "
-        "graphs. In the heading, how many such graphs a split has, on average.",
-    )
-    return method_table(results, "Accuracy on test graphs without a twin", methods, columns, notes)
+    cells = [Cell() if math.isnan(share) else Cell(f"{share:.1f}", value=share) for share in shares]
+    cells += [Cell()] * (len(table.headings) - 1 - len(cells))
+    return replace(table, rows=(*table.rows, Row("majority class", tuple(cells))))
 
 
 def _mean_of(groups: Groups, dataset: str, name: str) -> float:
@@ -170,38 +157,14 @@ def _mean_of(groups: Groups, dataset: str, name: str) -> float:
     return mean_and_std(there)[0] if there else math.nan
 
 
-def _score(group: Group | None, name: str, usual: int) -> TableCell:
+def _score(group: Group | None, name: str, usual: int) -> Cell:
     """Return mean ± deviation, with the number of splits where it is not the usual one."""
     values = group.values(name) if group else []
-    if not group or not values:
-        return TableCell()
-    mean, std = mean_and_std(values)
-    n = len(values)
+    if not values:
+        return Cell()
+    (mean, std), n = mean_and_std(values), len(values)
     unusual = "" if n == usual else f" (n = {n})"
-    return TableCell(
-        mean_with_std(mean, std, n) + unusual,
-        mean=mean,
-        std=std,
-        interval=group.interval if name == group.metric else None,
-        n=n,
-    )
-
-
-def _rank_column(ranking: Ranking, methods: Sequence[str]) -> list[TableCell]:
-    def cell(method: str, _: str) -> TableCell:
-        rank = ranking.ranks.get(method)
-        return TableCell() if rank is None else TableCell(f"{rank:.1f}", mean=rank)
-
-    return with_best(method_column(methods, "", cell), decimals=1, lowest=True)
-
-
-def _headline_note(
-    results: Results, protocol: str, columns: Sequence[tuple[str, list[TableCell]]]
-) -> str:
-    printed = any(cell.paper for _, column in columns for cell in column)
-    over = "seeds of the method on one split" if protocol == "paper" else "splits"
-    beside = " Beside ours, what the paper printed." if printed else ""
-    return f"{results.headline} on TEST in percent: mean ± standard deviation over {over}.{beside}"
+    return Cell(mean_with_std(mean, std, n) + unusual, value=mean, std=std, n=n, group=group)
 
 
 def _splits_note(splits: Mapping[str, int]) -> str:
@@ -214,200 +177,208 @@ def _splits_note(splits: Mapping[str, int]) -> str:
     return f"Runs per method: {told}; other numbers are given as n." if told else ""
 
 
-def comparison_table(
-    results: Results, methods: Sequence[str], datasets: Sequence[str], others: str = "each method"
+def _named(datasets: Iterable[str]) -> str:
+    return listed([dataset_title(dataset) for dataset in datasets])
+
+
+def without_twins_table(
+    results: Results, methods: Sequence[str], datasets: Sequence[str], terms: Terms = USUAL
 ) -> Table:
-    """Build a table of KGNN against each other method, from KGNN's point of view.
+    """Build a table of accuracy on test graphs of which no copy is in training or validation.
+
+    It has the datasets where that differs from the accuracy on all test graphs, and none where
+    accuracy is not the headline.
+    """
+    groups = results.find_all(methods, datasets, terms)
+    columns = []
+    for dataset in datasets if results.metric == "accuracy" else ():
+        alone, test = _mean_of(groups, dataset, "without_twins"), _mean_of(groups, dataset, "test")
+        if f"{alone:.0f}" == f"{test:.0f}" and not (dataset in _FULL_OF_TWINS and alone <= test):
+            continue
+        usual = usual_splits(groups, dataset)
+        column = []
+        for method in methods:
+            group = groups.get((method, dataset))
+            cell = _score(group, "accuracy_without_twins", usual)
+            column.append(replace(cell, aside=f"{group.mean:.1f}" if group else ""))
+        heading = f"{dataset_title(dataset)} ({alone:.0f} of {test:.0f})"
+        columns.append((heading, with_best(column, fewest=usual)))
+    return _by_method(
+        results,
+        f"Accuracy on test graphs without a twin{terms_in_words(terms)}",
+        methods,
+        columns,
+        "Accuracy in percent on the test graphs that differ from all graphs of training and "
+        "validation: mean ± standard deviation over splits. Below it, accuracy on all test "
+        "graphs. In the heading, how many such graphs a split has, on average.",
+    )
+
+
+class _Measure(NamedTuple):
+    """A number of each group of records that has a table of its own."""
+
+    title: str
+    cell: Callable[[Group], Cell]
+    note: str
+    is_best_low: bool = False  # else no place of the table is best
+
+
+def _calibration(group: Group) -> Cell:
+    errors, scores = group.values("calibration_error"), group.values("brier")
+    mean, std = (100 * value for value in mean_and_std(errors))
+    brier = mean_and_std(scores)[0]
+    return Cell(f"{mean:.1f}", f"{brier:.3f}", value=mean, std=std, n=len(errors))
+
+
+def _label_sets(group: Group) -> Cell:
+    (mean, std), n = mean_and_std(group.values("coverage")), len(group.values("coverage"))
+    size = mean_and_std(group.values("set_size"))[0]
+    return Cell(f"{mean:.1f}", f"{size:.2f}", value=mean, std=std, n=n)
+
+
+def _expected(group: Group) -> Cell:
+    told = [r.result for r in group.records if r.result.get("expected_accuracy") is not None]
+    expected = mean_and_std([each["expected_accuracy"] for each in told])[0]
+    actual = mean_and_std([each["accuracy"] for each in told])[0]
+    gap = expected - actual
+    return Cell(signed(gap), f"{expected:.1f} for {actual:.1f}", value=gap, n=len(told))
+
+
+def _recall(group: Group) -> Cell:
+    apart = recalls_apart(group.recalls, group.mean)
+    return Cell(", ".join(f"{name} {recall:.0f}" for name, recall in apart.items()))
+
+
+def _cost(group: Group) -> Cell:
+    middle, memory = median(group.cpu_seconds), group.values("peak_mib")
+    text = f"{middle:.1f}" if middle < 100 else f"{middle:,.0f}"
+    most = f"{max(memory):,.0f} MiB" if memory else ""
+    return Cell(text, most, value=middle, n=len(group.cpu_seconds))
+
+
+_MEASURES = {
+    "calibration": _Measure(
+        "Calibration",
+        _calibration,
+        "Expected calibration error on TEST in percentage points (ten bins), mean over splits; 0 "
+        "is best. Below it, the Brier score, from 0 to 2; 0 is best. Test sets are small: even "
+        "correct probabilities have an error of a few points.",
+        is_best_low=True,
+    ),
+    "label-sets": _Measure(
+        "Label sets for 90 % coverage",
+        _label_sets,
+        "Percent of the TEST graphs whose true label is in the set that should hold 90 % of them, "
+        "mean over splits ({conformal}, which also made the methods' choices). Below it, the mean "
+        "number of labels in a set: at the same coverage, smaller sets are better.",
+    ),
+    "expected": _Measure(
+        "Expected and actual accuracy",
+        _expected,
+        "By how many points the accuracy that a method expects, from the labeled graphs that were "
+        "held out of training in turn, is above that on TEST: mean over splits, 0 is honest. Below "
+        "it, the two.",
+    ),
+    "recall": _Measure(
+        "Classes that are found more or less often",
+        _recall,
+        "Percent of the TEST graphs of a class that are found (recall), mean over splits, of the "
+        "classes where it is ten points or more from the {metric}.",
+    ),
+    "cost": _Measure(
+        "Cost",
+        _cost,
+        "CPU seconds to fit and predict once, on one thread: median over splits, including the "
+        "time for counting subtrees where an earlier run had kept the counts. Below it, the most "
+        "memory that any of these runs used, libraries included.",
+    ),
+}
+
+
+# What a group must have for a measure of it.
+_NEEDS = {"calibration": "calibration_error", "label-sets": "coverage", "cost": "cpu_seconds"}
+
+
+_NEEDS |= {"expected": "expected_accuracy"}
+
+
+def measure_table(
+    results: Results, name: str, methods: Sequence[str], datasets: Sequence[str], terms: Terms
+) -> Table:
+    """Build a table of what is measured beside the headline, such as ``calibration``."""
+    measure = _MEASURES[name]
+    groups = results.find_all(methods, datasets, terms)
+
+    def cell(group: Group | None) -> Cell:
+        if group is None or (name in _NEEDS and not group.values(_NEEDS[name])):
+            return Cell()
+        return replace(measure.cell(group), group=group)
+
+    columns = []
+    for dataset in datasets:
+        column = [cell(groups.get((method, dataset))) for method in methods]
+        if measure.is_best_low:
+            column = with_best(column, lowest=True, fewest=usual_splits(groups, dataset))
+        if any(each.text for each in column) or name != "recall":
+            columns.append((dataset_title(dataset), column))
+    is_budget = terms.protocol == "budget"
+    conformal = "cross-conformal on the labeled graphs" if is_budget else "split-conformal on VAL"
+    note = measure.note.format(conformal=conformal, metric=METRICS[results.metric].title)
+    title = measure.title + terms_in_words(terms)
+    return _by_method(results, title, methods, columns, note)
+
+
+def comparison_table(
+    results: Results,
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    others: str = "each method",
+    terms: Terms = USUAL,
+) -> Table:
+    """Build a table of the reference against each other method, from the reference's view.
 
     Datasets on which there is nothing to compare have no column.
     """
-    every = {d: compare(results, methods, d) for d in datasets}
+    every = {d: compare(results, methods, d, terms) for d in datasets}
     compared = {dataset: found for dataset, found in every.items() if found}
     rows = [m for m in methods if any(m in each for each in compared.values())]
     met = {m: [each[m] for each in compared.values() if m in each] for m in rows}
 
-    def cell(method: str, dataset: str) -> TableCell:
+    def cell(method: str, dataset: str) -> Cell:
         each = compared[dataset].get(method)
         if each is None:
-            return TableCell()
+            return Cell()
+        ours, theirs = (results.find(m, dataset, terms) for m in (results.reference, method))
         told = "" if math.isnan(each.p) else f"p {p_value(each.p)}\n→ {p_value(each.holm_p)}"
-        return TableCell(
-            signed(-each.difference),
-            told,
-            method=REFERENCE,
-            dataset=dataset,
-            mean=-each.difference,
-            n=each.n,
-            minus=method,
-        )
+        ahead = -each.difference
+        return Cell(signed(ahead), told, value=ahead, n=each.n, group=ours, minus=theirs)
 
     columns = [(dataset_title(d), [cell(m, d) for m in rows]) for d in compared]
     means = [-mean_and_std([each.difference for each in met[m]])[0] for m in rows]
     verdicts = [Counter(each.verdict for each in met[m]) for m in rows]
     columns += [
-        ("mean", [TableCell(signed(mean), mean=mean) for mean in means]),
-        ("wins / ties / losses", [TableCell(_balance(met[m])) for m in rows]),
-        ("significant", [TableCell(f"{v['worse']} / {v['better']}") for v in verdicts]),
+        ("mean", [Cell(signed(mean), value=mean) for mean in means]),
+        ("wins / ties / losses", [Cell(_balance(met[m])) for m in rows]),
+        ("significant", [Cell(f"{v['worse']} / {v['better']}") for v in verdicts]),
     ]
     tested = any(not math.isnan(each.p) for several in met.values() for each in several)
-    differences = _DIFFERENCES.format(metric=results.headline)
-    notes = (differences, _TESTS if tested else "There are too few splits for a test.", _BALANCE)
-    title = f"{results.title(REFERENCE)} against {others}"
-    return method_table(results, title, rows, columns, notes)
+    name = method_title(results.reference)
+    return _by_method(
+        results,
+        f"{results.title(results.reference)} against {others}{terms_in_words(terms)}",
+        rows,
+        columns,
+        f"{results.headline} of {name} minus that of the method on the same splits, in percentage "
+        "points.",
+        "Below it, p of the paired t-test with the correction of Nadeau & Bengio → after Holm's "
+        f"correction over the methods of the column. {ASSUMPTION}"
+        if tested
+        else "There are too few splits for a test.",
+        f"Last: datasets on which {name} is above, equal (to a tenth of a point), below; and on "
+        f"how many of these significantly, above / below (α = {ALPHA:g}).",
+    )
 
 
 def _balance(met: list[Comparison]) -> str:
     above = [-round(each.difference, 1) for each in met]
     return f"{sum(x > 0 for x in above)} / {above.count(0)} / {sum(x < 0 for x in above)}"
-
-
-def calibration_table(results: Results, methods: Sequence[str], datasets: Sequence[str]) -> Table:
-    """Build a table of how far the probabilities can be trusted."""
-    groups = find_groups(results, methods, datasets)
-
-    def cell(method: str, dataset: str) -> TableCell:
-        errors, scores = _values(groups, method, dataset, "calibration_error", "brier")
-        if not errors:
-            return TableCell()
-        mean, std = (100 * value for value in mean_and_std(errors))
-        brier = mean_and_std(scores)[0]
-        return TableCell(f"{mean:.1f}", f"{brier:.3f}", mean=mean, std=std, n=len(errors))
-
-    columns = [
-        (
-            dataset_title(d),
-            with_best(
-                method_column(methods, d, cell), 1, lowest=True, fewest=usual_splits(groups, d)
-            ),
-        )
-        for d in datasets
-    ]
-    notes = (
-        "Expected calibration error on TEST in percentage points (ten bins), mean over splits; 0 "
-        "is best. Beside it, the Brier score, from 0 to 2; 0 is best. Test sets are small: even "
-        "correct probabilities have an error of a few points.",
-    )
-    return method_table(results, "Calibration", methods, columns, notes)
-
-
-def label_sets_table(
-    results: Results,
-    methods: Sequence[str],
-    datasets: Sequence[str],
-    *,
-    title: str = "Label sets for 90 % coverage",
-    protocol: str = "fair",
-    labels: Labels = 0.1,
-) -> Table:
-    """Build a table of how often label sets hold the true label, and how large they are."""
-    groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
-
-    def cell(method: str, dataset: str) -> TableCell:
-        covered, sizes = _values(groups, method, dataset, "coverage", "set_size")
-        if not covered:
-            return TableCell()
-        (mean, std), size = mean_and_std(covered), mean_and_std(sizes)[0]
-        return TableCell(f"{mean:.1f}", f"{size:.2f}", mean=mean, std=std, n=len(covered))
-
-    columns = [(dataset_title(d), method_column(methods, d, cell)) for d in datasets]
-    is_budget = protocol == "budget"
-    how = "cross-conformal on the labeled graphs" if is_budget else "split-conformal on VAL"
-    notes = (
-        "Percent of the TEST graphs whose true label is in the set that should hold 90 % of them, "
-        f"mean over splits ({how}, which also made the methods' choices). Beside "
-        "it, the mean number of labels in a set: at the same coverage, smaller sets are better.",
-    )
-    table = method_table(results, title, methods, columns, notes)
-    return replace(table, protocol=protocol, labels=labels)
-
-
-def expected_table(
-    results: Results,
-    methods: Sequence[str],
-    datasets: Sequence[str],
-    *,
-    title: str = "Expected and actual accuracy",
-    protocol: str = "budget",
-    labels: Labels = 0.1,
-) -> Table:
-    """Build a table of how far the accuracy that methods expect is from that on TEST."""
-    groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
-
-    def cell(method: str, dataset: str) -> TableCell:
-        group = groups.get((method, dataset))
-        told = [r.result for r in group.records] if group else []
-        told = [each for each in told if each.get("expected_accuracy") is not None]
-        if not told:
-            return TableCell()
-        expected, actual = (
-            mean_and_std([each[name] for each in told])[0]
-            for name in ("expected_accuracy", "accuracy")
-        )
-        gap, n = expected - actual, len(told)
-        return TableCell(signed(gap), f"{expected:.1f} for {actual:.1f}", mean=gap, n=n)
-
-    columns = [(dataset_title(d), method_column(methods, d, cell)) for d in datasets]
-    notes = (
-        "By how many points the accuracy that a method expects, from the labeled graphs that were "
-        "held out of training in turn, is above that on TEST: mean over splits, 0 is honest. "
-        "Beside it, the two.",
-    )
-    table = method_table(results, title, methods, columns, notes)
-    return replace(table, protocol=protocol, labels=labels)
-
-
-def recalls_table(
-    results: Results,
-    methods: Sequence[str],
-    datasets: Sequence[str],
-    *,
-    title: str = "Classes that are found more or less often",
-    protocol: str = "fair",
-    labels: Labels = 0.1,
-) -> Table:
-    """Build a table of the recalls that are ten points or more from the headline."""
-    groups = find_groups(results, methods, datasets, protocol=protocol, labels=labels)
-
-    def cell(method: str, dataset: str) -> TableCell:
-        group = groups.get((method, dataset))
-        apart = recalls_apart(group.recalls, group.mean) if group else {}
-        return TableCell(", ".join(f"{name} {recall:.0f}" for name, recall in apart.items()))
-
-    every = [(dataset_title(d), method_column(methods, d, cell)) for d in datasets]
-    columns = [(title, cells) for title, cells in every if any(each.text for each in cells)]
-    notes = (
-        "Percent of the TEST graphs of a class that are found (recall), mean over splits, of the "
-        f"classes where it is ten points or more from the {METRICS[results.metric].title}.",
-    )
-    table = method_table(results, title, methods, columns, notes)
-    return replace(table, protocol=protocol, labels=labels)
-
-
-def cost_table(results: Results, methods: Sequence[str], datasets: Sequence[str]) -> Table:
-    """Build a table of time and memory."""
-    groups = find_groups(results, methods, datasets)
-
-    def cell(method: str, dataset: str) -> TableCell:
-        group = groups.get((method, dataset))
-        if not group or not group.cpu_seconds:
-            return TableCell()
-        middle, memory = median(group.cpu_seconds), group.values("peak_mib")
-        return TableCell(
-            f"{middle:.1f}" if middle < 100 else f"{middle:,.0f}",
-            f"{max(memory):,.0f} MiB" if memory else "",
-            mean=middle,
-            n=len(group.cpu_seconds),
-        )
-
-    columns = [(dataset_title(d), method_column(methods, d, cell)) for d in datasets]
-    notes = (
-        "CPU seconds to fit and predict once, on one thread: median over splits, including the "
-        "time for counting subtrees where an earlier run had kept the counts. Beside it, the most "
-        "memory that any of these runs used, libraries included.",
-    )
-    return method_table(results, "Cost", methods, columns, notes)
-
-
-def _values(groups: Groups, method: str, dataset: str, *names: str) -> list[list[float]]:
-    group = groups.get((method, dataset))
-    return [group.values(name) if group else [] for name in names]

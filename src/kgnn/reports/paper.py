@@ -1,14 +1,10 @@
-"""What the paper printed, and how methods, networks and datasets are named and drawn."""
+"""What the paper printed, and how methods, networks and datasets are named."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
-
-from kgnn.estimator.registry import entries
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -42,18 +38,8 @@ PAPER_DATASETS = tuple(DATASET_TITLES)
 METHOD_TITLES: dict[str, str] = {**_PAPER["methods"], "ldp": "LDP", "wl-linear": "WL-Linear"}
 TABLE_2 = _table(_PAPER["table-2"], list(DATASET_TITLES))
 TABLE_3 = _table(_PAPER["table-3"], list(DATASET_TITLES))
-# Style and name of the methods of a family.
-_FAMILIES = {
-    "kgnn": ("s0", "KGNN"),
-    "kernel": ("s1", "kernels"),
-    "embedding": ("s5", "embeddings"),
-    "semi-supervised": ("s2", "semi-supervised"),
-    "ablation": ("s3", "parts of KGNN"),
-    "peer": ("s4", "peers"),
-    "plug-in": ("s6", "plug-ins"),
-}
-# Name and style of the networks of a model; others keep their own names.
-_NETWORKS = {"gnn": ("GNN", "s1"), "memory": ("memory", "s4"), "both": ("both", "s0")}
+# Names of the networks of a model; others keep their own.
+_NETWORKS = {"gnn": "GNN", "memory": "memory", "both": "both"}
 
 
 def method_title(name: str) -> str:
@@ -86,26 +72,4 @@ def network_title(name: str) -> str:
     >>> network_title("gnn"), network_title("memory"), network_title("third")
     ('GNN', 'memory', 'third')
     """
-    return _NETWORKS[name][0] if name in _NETWORKS else name
-
-
-def network_style(name: str) -> str:
-    """Return the class of a network's marks."""
-    return _NETWORKS[name][1] if name in _NETWORKS else "s6"
-
-
-def style_of(method: str) -> str:
-    """Return the class of a method's marks, which is that of its family."""
-    return _FAMILIES.get(_family(method), _FAMILIES["plug-in"])[0]
-
-
-def styles_of(methods: Iterable[str]) -> list[tuple[str, str]]:
-    """Return style and name of the families that there are."""
-    there = {_family(method) for method in methods}
-    return [named for family, named in _FAMILIES.items() if family in there]
-
-
-@cache  # asking the installed packages takes a while
-def _family(method: str) -> str:
-    entry = entries().get(method)
-    return entry.family if entry else "plug-in"
+    return _NETWORKS.get(name, name)

@@ -34,8 +34,13 @@ def records_csv(records: Iterable[Record]) -> str:
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(map(_row, records))
+    writer.writerows(rows(records))
     return buffer.getvalue()
+
+
+def rows(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return each record as a row, by the names in ``COLUMNS``."""
+    return [_row(record) for record in records]
 
 
 def _row(record: Record) -> dict[str, Any]:

@@ -8,21 +8,37 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from pathlib import Path
 from statistics import median_low
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scipy.stats import t as student_t
 
-from kgnn.benchmark.record import Cell, Record
+from kgnn.benchmark.record import OUTCOMES, Cell, Record
+from kgnn.benchmark.store import Store
+from kgnn.errors import DatasetUnavailableError, UnknownNameError
 from kgnn.estimator.registry import entries
 from kgnn.evaluation.metrics import METRICS, mean_and_std
 from kgnn.evaluation.splits import Labels
 from kgnn.graphs.datasets.catalog import ENTRIES
 from kgnn.reports.paper import PAPER_DATASETS, dataset_title, method_title
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _CONFIDENCE = 0.95
 _FEWEST_COMMON = 3
 _SHARE_IN_COMMON = 0.6
+
+
+class Terms(NamedTuple):
+    """On which terms runs were made; by default, those of the paper's tables."""
+
+    protocol: str = "fair"
+    labels: Labels = 0.1  # share of all graphs
+
+
+USUAL = Terms()
 
 
 @dataclass(frozen=True)
@@ -42,6 +58,16 @@ class Group:
     def title(self) -> str:
         """Name of the method, with its revision where that is not the one of this code."""
         return revision_title(self.method, self.records[0].cell.revision)
+
+    @property
+    def name(self) -> str:
+        """Title, with the settings that are not the method's defaults."""
+        return self.title + settings_in_words(self.parameters)
+
+    @property
+    def terms(self) -> Terms:
+        """The terms that its records share."""
+        return Terms(self.protocol, self.labels)
 
     @property
     def seeds(self) -> list[int]:
@@ -100,14 +126,17 @@ class Results:
     Of each method only the newest revision that has results counts: older ones are counted in
     ``outdated`` and left out, so that no number mixes revisions. So are records that lack the
     ``metric``, the headline of tables and figures, in ``without_metric``: older ones have accuracy
-    and the Brier score alone.
+    and the Brier score alone. Methods are compared with the ``reference``.
     """
 
-    def __init__(self, records: Iterable[Record], metric: str = "accuracy") -> None:
+    def __init__(
+        self, records: Iterable[Record], metric: str = "accuracy", reference: str = "kgnn"
+    ) -> None:
         self.metric = metric
-        given = list(records)
-        every = [r for r in given if r.outcome != "done" or r.result.get(metric) is not None]
-        self.without_metric = len(given) - len(every)  # records that are done and lack it
+        self.reference = reference
+        self.given = list(records)
+        every = [r for r in self.given if r.outcome != "done" or r.result.get(metric) is not None]
+        self.without_metric = len(self.given) - len(every)  # records that are done and lack it
         self.revisions: dict[str, int] = {}  # of the methods that have results
         for record in every:
             cell = record.cell
@@ -131,31 +160,77 @@ class Results:
             if record.outcome != "done":
                 self.unfinished.append(replace(record, cell=replace(cell, dataset=dataset)))
                 continue
-            terms = (cell.method, dataset, cell.protocol, cell.labels, cell.parameters)
+            key = _key(cell.method, dataset, Terms(cell.protocol, cell.labels), cell.parameters)
             # A cell that was run for its cases has the same accuracy as one that was not.
-            found.setdefault(json.dumps(terms, sort_keys=True), {}).setdefault(cell.seed, record)
-        self.groups: list[Group] = []
-        for text, by_seed in found.items():
-            method, dataset, protocol, labels, parameters = json.loads(text)
+            found.setdefault(key, {}).setdefault(cell.seed, record)
+        self._groups: dict[str, Group] = {}
+        for key, by_seed in found.items():
+            method, dataset, (protocol, labels), parameters = json.loads(key)
             in_order = tuple(by_seed[seed] for seed in sorted(by_seed))
-            terms = (method, dataset, protocol, labels, parameters)
-            self.groups.append(Group(*terms, in_order, metric))
+            self._groups[key] = Group(
+                method, dataset, protocol, labels, parameters, in_order, metric
+            )
+        self.groups = list(self._groups.values())
+        self._usual = _usual_parameters(self.groups)
+
+    @classmethod
+    def read(
+        cls, *folders: str | Path, metric: str = "accuracy", reference: str = "kgnn"
+    ) -> Results:
+        """Read stores of records; where several have the same cell, the best record counts."""
+        records: dict[str, Record] = {}
+        for folder in folders:
+            for record in Store(Path(folder)):
+                # One may be a copy of a part of another, or have tried it again.
+                other = records.setdefault(record.cell.key, record)
+                records[record.cell.key] = max(other, record, key=_worth)
+        if not records:
+            where = " and ".join(map(str, folders))
+            raise DatasetUnavailableError(
+                f"There are no records in {where}. "
+                f"Make some with: kgnn bench quick -o {folders[0] if folders else 'out'}"
+            )
+        results = cls(records.values(), metric, reference)
+        if reference != "kgnn" and results.methods and reference not in results.methods:
+            raise UnknownNameError.of("method with records", reference, results.methods)
+        return results
 
     def find(
         self,
         method: str,
         dataset: str,
-        *,
-        protocol: str = "fair",
-        labels: Labels = 0.1,
+        terms: Terms = USUAL,
         parameters: Mapping[str, Any] | None = None,
     ) -> Group | None:
-        """Return the group on these terms, if there is one."""
-        wanted = (method, dataset, protocol, labels, parameters or {})
-        for g in self.groups:
-            if (g.method, g.dataset, g.protocol, g.labels, g.parameters) == wanted:
-                return g
-        return None
+        """Return the group on these terms, if there is one; by default, of the usual settings."""
+        settings = self.usual_parameters(method) if parameters is None else parameters
+        return self._groups.get(_key(method, dataset, terms, settings))
+
+    def find_all(
+        self, methods: Iterable[str], datasets: Iterable[str], terms: Terms = USUAL
+    ) -> Groups:
+        """Return the groups of methods in their usual settings, where there are any."""
+        datasets = list(datasets)
+        return {
+            (method, dataset): group
+            for method in methods
+            for dataset in datasets
+            if (group := self.find(method, dataset, terms))
+        }
+
+    def usual_parameters(self, method: str) -> dict[str, Any]:
+        """Return the settings that stand for a method in tables: its defaults, if they were run.
+
+        Else those with the most records.
+        """
+        return self._usual.get(method, {})
+
+    @cached_property
+    def terms(self) -> Terms:
+        """Terms of the main tables and figures: the usual ones, or else those of most groups."""
+        counts = Counter(group.terms for group in self.groups)
+        found = counts.most_common(1)
+        return USUAL if USUAL in counts or not found else found[0][0]
 
     @property
     def headline(self) -> str:
@@ -164,23 +239,75 @@ class Results:
         return f"{title[:1].upper()}{title[1:]}"
 
     def title(self, method: str) -> str:
-        """Name a method, with its revision where the numbers are not of the one of this code."""
+        """Name a method, with its revision and settings where they are not the usual ones."""
         known = self.revisions.get(method)
-        return method_title(method) if known is None else revision_title(method, known)
+        title = method_title(method) if known is None else revision_title(method, known)
+        return title + settings_in_words(self.usual_parameters(method))
 
-    @property
+    @cached_property
     def datasets(self) -> list[str]:
         """Datasets that there are, ordered as in the paper, others after them."""
         there = {group.dataset for group in self.groups}
         known = [name for name in PAPER_DATASETS if name in there]
         return known + sorted(there - set(known))
 
-    @property
+    @cached_property
     def methods(self) -> list[str]:
         """Methods that there are, ordered as they are listed."""
         there = {group.method for group in self.groups}
         known = [name for name in entries() if name in there]
         return known + sorted(there - set(known))
+
+    def table2(self) -> pd.DataFrame:
+        """Return the paper's Table 2, all methods, as numbers in a frame."""
+        from kgnn.reports.tables import table_2
+
+        return table_2(self).frame()
+
+    def table3(self) -> pd.DataFrame:
+        """Return the paper's Table 3, the ablations, as numbers in a frame."""
+        from kgnn.reports.tables import table_3
+
+        return table_3(self).frame()
+
+    def frame(self) -> pd.DataFrame:
+        """Return every record that counts as a row of one frame."""
+        from kgnn.reports.records_csv import rows
+        from kgnn.reports.table import data_frame
+
+        return data_frame(rows(self.records))
+
+
+def _key(method: str, dataset: str, terms: Terms, parameters: Mapping[str, Any]) -> str:
+    return json.dumps((method, dataset, terms, parameters), sort_keys=True)
+
+
+def _usual_parameters(groups: Iterable[Group]) -> dict[str, dict[str, Any]]:
+    """Return the settings of each method that stand for it."""
+    counts: dict[str, Counter[str]] = {}
+    for group in groups:
+        told = json.dumps(group.parameters, sort_keys=True)
+        # The defaults, if there are any records of them, before all else.
+        weight = len(group.records) if group.parameters else 10**9
+        counts.setdefault(group.method, Counter())[told] += weight
+    return {method: json.loads(own.most_common(1)[0][0]) for method, own in counts.items()}
+
+
+def _worth(record: Record) -> tuple[int, str]:
+    """Order records of one cell: what is done tells more than what failed, then the newest."""
+    return -OUTCOMES.index(record.outcome), record.finished
+
+
+def settings_in_words(parameters: Mapping[str, Any]) -> str:
+    """Write settings behind the name of a method; nothing where all are the defaults.
+
+    Examples
+    --------
+    >>> settings_in_words({"rounds": 0}), settings_in_words({})
+    (' (rounds=0)', '')
+    """
+    told = ", ".join(f"{name}={value}" for name, value in parameters.items())
+    return f" ({told})" if told else ""
 
 
 def revision_title(method: str, revision: int) -> str:
@@ -197,34 +324,16 @@ def code_revision(method: str) -> int | None:
     return entry.revision if entry else None
 
 
-def find_groups(
-    results: Results,
-    methods: Iterable[str],
-    datasets: Iterable[str],
-    *,
-    protocol: str = "fair",
-    labels: Labels = 0.1,
-) -> Groups:
-    """Return the groups of methods with their defaults; places without records are left out."""
-    datasets = list(datasets)
-    return {
-        (method, dataset): group
-        for method in methods
-        for dataset in datasets
-        if (group := results.find(method, dataset, protocol=protocol, labels=labels))
-    }
-
-
-def terms_of(groups: Iterable[Group]) -> list[tuple[str, Labels]]:
+def terms_of(groups: Iterable[Group]) -> list[Terms]:
     """Return the protocols and labels that there are, in order; numbers per class come last."""
 
-    def order(terms: tuple[str, Labels]) -> tuple[str, bool, float]:
+    def order(terms: Terms) -> tuple[str, bool, float]:
         protocol, labels = terms
         if isinstance(labels, str):
             return protocol, True, float(labels.partition("/")[0])
         return protocol, False, labels
 
-    return sorted({(group.protocol, group.labels) for group in groups}, key=order)
+    return sorted({group.terms for group in groups}, key=order)
 
 
 def usual_splits(groups: Groups, dataset: str) -> int:

@@ -3,101 +3,67 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import METRICS
-from kgnn.evaluation.splits import Labels, labels_in_words
-from kgnn.reports.case_study import CAPTION, case_study
-from kgnn.reports.figures import all_figures
-from kgnn.reports.markup import Markup, Part, document, element, joined
-from kgnn.reports.numbers import counted, listed
+from kgnn.evaluation.splits import labels_in_words
+from kgnn.reports.cases import shown_cases
+from kgnn.reports.page import drawings, render
 from kgnn.reports.paper import dataset_title
-from kgnn.reports.provenance import empty_places, how_it_was_made
-from kgnn.reports.report_tables import report_tables, unfinished_table
 from kgnn.reports.results import Group, Results, cpu_seconds
-from kgnn.reports.summary import summary_sentences, summary_table
-from kgnn.reports.svg import Figure
-from kgnn.reports.table import Table, TableCell, html_table
+from kgnn.reports.summary import how_it_was_made, summary_sentences, what_is_missing
+from kgnn.reports.table import counted, listed
+from kgnn.reports.tables import report_tables, summary_table, unfinished_table
 
 TITLE = "Semi-supervised graph classification: results"
-_LABELS = 0.1
-_MOST_ROWS = 12  # of failed runs that are shown without asking
 _PERCENT = ("validation_accuracy", "accuracy_without_twins", "coverage")  # after the headline
 _SHARES = ("set_size", "calibration_error", "brier")
 _SIZES = ("labeled", "unlabeled", "validation", "test")
 
 
-def build_page(records: Iterable[Record], title: str = TITLE, metric: str = "accuracy") -> str:
-    """Return the page, with a metric as its headline.
+def results_page(results: Results, title: str = TITLE) -> str:
+    """Return the page.
 
     Examples
     --------
     >>> from kgnn.benchmark.record import Cell
-    >>> page = build_page([Record(Cell("DD", "a3", "wl"), "failed", reason="a < b")])
+    >>> page = results_page(Results([Record(Cell("DD", "a3", "wl"), "failed", reason="a < b")]))
     >>> page[:15], "a &lt; b" in page
     ('<!doctype html>', True)
     """
-    results = Results(records, metric)
-    details = Details(results)
-    parts = list(_parts(results, details))
-    return document(title, _summary(results), parts, data=details.data())
-
-
-def _parts(results: Results, details: Details) -> Iterator[Part]:
-    summary = summary_table(results)
-    shown = None if summary.is_empty else _table(summary, details)
-    yield Part("summary", "In short", joined(_list(summary_sentences(results)), shown))
-    for table in report_tables(results):
-        yield Part(_name(table.title), table.title, _table(table, details))
-    protocol, labels = _figure_terms(results)
-    for figure in all_figures(results, protocol=protocol, labels=labels):
-        yield Part(f"figure-{figure.name}", figure.title, _figure(figure))
-    cases = case_study(results)
-    if cases:
-        yield Part("cases", "Case study", joined(element("p", CAPTION, class_="note"), cases))
-    yield Part("missing", "What is missing", _missing(results, details))
-    yield Part("making", "How it was made", _list(how_it_was_made(results)))
-
-
-def _figure_terms(results: Results) -> tuple[str, Labels]:
-    """Return the terms that figures are drawn of: the usual ones where there are any such runs."""
-    for protocol in ("fair", "paper"):
-        if any(group.protocol == protocol for group in results.groups):
-            return protocol, _LABELS
-    budgets = Counter(group.labels for group in results.groups)
-    return "budget", max(budgets, key=lambda labels: budgets[labels], default=_LABELS)
-
-
-def _table(table: Table, details: Details) -> Markup:
-    return html_table(table, lambda cell: details.position(cell, table.protocol, table.labels))
-
-
-def _figure(figure: Figure) -> Markup:
-    panels = [element("div", panel, class_="panel") for panel in figure.panels.values()]
-    return element(
-        "figure",
-        element("div", *panels, class_="panels"),
-        element("figcaption", figure.caption, class_="note"),
+    tables = {_name(table.title): table for table in report_tables(results)}
+    figures, why_none = drawings("figures", "result_charts", results, results.terms)
+    with threadpool_limits(1):  # matrices of layouts are small: more threads wait for each other
+        cases = list(shown_cases(results))
+    short = summary_table(results)
+    parts = {
+        "summary": "In short",
+        **{name: table.title for name, table in tables.items()},
+        **{f"figure-{figure['name']}": figure["title"] for figure in figures},
+        **({"figures": "Figures"} if why_none else {}),
+        **({"cases": "Case study"} if cases else {}),
+        "missing": "What is missing",
+        "making": "How it was made",
+    }
+    return render(
+        "results.html",
+        title,
+        _summary(results),
+        parts,
+        told=summary_sentences(results),
+        short_table=None if short.is_empty else short,
+        tables=list(tables.items()),
+        figures=figures,
+        without_figures=why_none,
+        cases=cases,
+        missing=what_is_missing(results),
+        unfinished=unfinished_table(results.unfinished),
+        made=how_it_was_made(results),
+        details=Details(results),
     )
-
-
-def _missing(results: Results, details: Details) -> Markup:
-    """Name the empty places of the tables, then every run without a result, with its reason."""
-    table, lines = unfinished_table(results.unfinished), empty_places(results)
-    if not table.rows:
-        return _list(lines or ["Nothing of these tables."])
-    shown = _table(table, details)
-    if len(table.rows) > _MOST_ROWS:
-        told = f"{len(table.rows)} reasons why runs were declined or failed"
-        shown = element("details", element("summary", told), shown)
-    return joined(_list(lines), shown)
-
-
-def _list(sentences: Iterable[str]) -> Markup:
-    return element("ul", *(element("li", sentence) for sentence in sentences), class_="sentences")
 
 
 def _summary(results: Results) -> str:
@@ -127,16 +93,9 @@ class Details:
         self._positions = {id(group): i for i, group in enumerate(results.groups)}
         self._shared: dict[str, int] = {}
 
-    def position(self, cell: TableCell, protocol: str, labels: Labels) -> int | None:
-        """Return where the data has the group that a cell of a table is about, on these terms."""
-        group = self._results.find(
-            cell.method,
-            cell.dataset,
-            protocol=protocol,
-            labels=labels,
-            parameters=cell.parameters,
-        )
-        return self._positions[id(group)] if group else None
+    def position(self, group: Group | None) -> int | None:
+        """Return where the data has a group that a cell of a table is about."""
+        return None if group is None else self._positions.get(id(group))
 
     def data(self) -> dict[str, Any]:
         """Return plain values; what many records have in common is kept once, in ``shared``."""

@@ -1,146 +1,192 @@
-"""A table as plain data, and as Markdown, LaTeX or HTML."""
+"""A table as plain data; as Markdown, LaTeX and a data frame."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgnn.evaluation.splits import Labels
-from kgnn.reports.comparison import REFERENCE, Comparison
-from kgnn.reports.markup import Markup, element, joined, scrolling
+from kgnn.errors import MissingExtraError
 from kgnn.reports.paper import Printed
-from kgnn.reports.results import Results
+from kgnn.reports.results import Group
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A bare & or < is harmless; one that begins an entity or an element is not.
 _MARKDOWN = re.compile(r"([\\`*_|\[\]$~]|<(?=[A-Za-z/!?])|&(?=#?\w+;))")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "-": "{-}",  # else two become a dash
+}
+# What pdflatex needs to be told of our letters and signs.
+_LETTERS = {
+    "▲": r"\textsuperscript{$\blacktriangle$}",
+    "▼": r"\textsuperscript{$\blacktriangledown$}",
+    "−": "$-$",
+    "→": r"$\to$",
+    "Π": r"$\Pi$",
+    "α": r"$\alpha$",
+}
 _PREAMBLE = r"""\documentclass{article}
 \usepackage[T1]{fontenc}
 \usepackage[utf8]{inputenc}
 \usepackage[landscape,margin=1.5cm]{geometry}
-\usepackage{amssymb,booktabs,graphicx}
-"""
-_NOTHING = "\N{ZERO WIDTH NON-JOINER}"  # keeps two hyphens from becoming a dash
-# Brackets and stars are options of a line break where they begin a row.
-_LATEX = {
-    _NOTHING: "{}",
-    "\\": r"\textbackslash{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    **{character: f"{{{character}}}" for character in "[]*"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "–": "--",
-    "…": r"\dots{}",
-    "→": r"$\to$",
-    "▲": r"$\blacktriangle$",
-    "▼": r"$\blacktriangledown$",
-    "Π": r"$\Pi$",
-    "α": r"$\alpha$",
-    "θ": r"$\theta$",
-    "φ": r"$\phi$",
-}
-_LATEX_MARKS = {
-    "▲": r"\textsuperscript{$\blacktriangle$}",
-    "▼": r"\textsuperscript{$\blacktriangledown$}",
-}
-# A cell to where the data of the page tells of it, if it does.
-Positions = Callable[["TableCell"], "int | None"]
-_MARK_TITLES = {"▲": "significantly better", "▼": "significantly worse"}
+\usepackage{adjustbox,amssymb,booktabs,textcomp}
+""" + "".join(
+    f"\\DeclareUnicodeCharacter{{{ord(letter):04X}}}{{{command}}}\n"
+    for letter, command in _LETTERS.items()
+)
 
 
 @dataclass(frozen=True)
-class TableCell:
+class Cell:
     """What stands in one place of a table, and where it comes from."""
 
     text: str = ""  # to be read, without any markup; empty where there is nothing
-    aside: str = ""  # A second number that belongs to the first, smaller; may have several lines
+    aside: str = ""  # a second number that belongs to the first, smaller; may have several lines
+    mark: str = ""  # ▲ where significantly better than the reference, ▼ where worse
     is_best: bool = False  # whether nothing in the column is better, as printed
-    # What it is about, where it is about one.
-    method: str = ""
-    dataset: str = ""
-    # Of the method, where they are not the defaults.
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    # The numbers behind the text; ``interval`` is half the width of the 95 % interval.
-    mean: float | None = None
+    value: float | None = None  # the number behind the text
     std: float | None = None
-    interval: float | None = None
     n: int = 0  # splits behind the number
     paper: Printed | None = None  # what the paper printed here
-    comparison: Comparison | None = None  # with KGNN on the same splits
-    # Where the number is a difference, the method, with its defaults, that was subtracted.
-    minus: str = ""
+    group: Group | None = None  # the records behind the number
+    minus: Group | None = None  # where the number is a difference, what was subtracted
 
-    @property
-    def mark(self) -> str:
-        """▲ where significantly better than KGNN, ▼ where worse."""
-        verdict = self.comparison.verdict if self.comparison else ""
-        return {"better": "▲", "worse": "▼", "": ""}[verdict]
+
+class Row(NamedTuple):
+    """A name and a cell for each column."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    is_reference: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
-    """Headings and rows; the first column names the row."""
+    """Headings and rows; the first heading is that of the rows' names."""
 
     title: str
     headings: tuple[str, ...]
-    rows: tuple[tuple[TableCell, ...], ...]  # each as long as the headings
-    notes: tuple[str, ...] = ()  # what a reader has to know; sentences
-    protocol: str = "fair"
-    labels: Labels = 0.1  # on which terms the runs of its cells were made
+    rows: tuple[Row, ...]
+    notes: str = ""  # what a reader has to know; sentences
 
     @property
     def is_empty(self) -> bool:
-        """Whether all cells but the names of rows are empty of our numbers."""
-        return not any(cell.text for row in self.rows for cell in row[1:])
+        """Whether there is no number of ours."""
+        return not any(cell.text for row in self.rows for cell in row.cells)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the numbers as a data frame, for each heading ``value``, ``std``, ``mark``, ….
+
+        What no cell of a column has is left out; so are columns without numbers.
+        """
+        columns: dict[tuple[str, str], list[Any]] = {}
+        for at, heading in enumerate(self.headings[1:]):
+            cells = [row.cells[at] for row in self.rows]
+            own: dict[str, list[Any]] = {
+                "value": [cell.value for cell in cells],
+                "std": [cell.std for cell in cells],
+                "n": [cell.n or None for cell in cells],
+                "mark": [cell.mark or None for cell in cells],
+                "paper": [cell.paper.mean if cell.paper else None for cell in cells],
+            }
+            for name, values in own.items():
+                if any(value is not None for value in values):
+                    columns[heading, name] = values
+        frame = data_frame(columns)
+        frame.index = [row.name for row in self.rows]
+        frame.index.name = self.headings[0]
+        return frame
 
 
-def method_column(
-    methods: Sequence[str], dataset: str, cell: Callable[[str, str], TableCell]
-) -> list[TableCell]:
-    """Return a cell for each method, which says of what it is."""
-    return [replace(cell(m, dataset), method=m, dataset=dataset) for m in methods]
+def data_frame(data: Any) -> pd.DataFrame:
+    """Return a data frame, or say how to install what makes one."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError.of("A data frame", "pandas", "plot") from error
+    return pd.DataFrame(data)
 
 
-def with_best(
-    column: list[TableCell], decimals: int, *, lowest: bool = False, fewest: int = 0
-) -> list[TableCell]:
+def with_best(column: Sequence[Cell], *, lowest: bool = False, fewest: int = 0) -> list[Cell]:
     """Say which cells are best; those that are printed with the same number all are.
 
     Cells of fewer than ``fewest`` splits do not count.
     """
-    means = [
-        None if cell.mean is None or cell.n < fewest else round(cell.mean, decimals)
-        for cell in column
-    ]
-    there = [mean for mean in means if mean is not None]
-    if not there:
-        return column
-    best = min(there) if lowest else max(there)
-    return [replace(cell, is_best=mean == best) for cell, mean in zip(column, means, strict=True)]
+    values = [None if c.value is None or c.n < fewest else round(c.value, 1) for c in column]
+    there = [value for value in values if value is not None]
+    best = (min if lowest else max)(there, default=math.nan)
+    return [replace(c, is_best=value == best) for c, value in zip(column, values, strict=True)]
 
 
-def method_table(
-    results: Results,
-    title: str,
-    methods: Sequence[str],
-    columns: Sequence[tuple[str, list[TableCell]]],
-    notes: Iterable[str] = (),
-) -> Table:
-    """Put columns, each with its heading, beside the methods; empty notes are left out."""
-    names = [TableCell(results.title(method), method=method) for method in methods]
-    return Table(
-        title,
-        ("method", *(heading for heading, _ in columns)),
-        tuple(zip(names, *(column for _, column in columns), strict=True)),
-        tuple(filter(None, notes)),
-    )
+# How numbers are written: the same everywhere.
+
+
+def mean_with_std(mean: float, std: float | None, n: int) -> str:
+    """Write a mean; a single value has no deviation to show.
+
+    Examples
+    --------
+    >>> mean_with_std(73.18, 2.04, n=5), mean_with_std(73.18, 0.0, n=1)
+    ('73.2 ± 2.0', '73.2')
+    """
+    return f"{mean:.1f} ± {std:.1f}" if std is not None and n > 1 else f"{mean:.1f}"
+
+
+def signed(value: float) -> str:
+    """Write a difference; one that rounds to zero has no sign.
+
+    Examples
+    --------
+    >>> signed(1.25), signed(-0.31), signed(-0.04)
+    ('+1.2', '−0.3', '0.0')
+    """
+    rounded = round(value, 1)
+    sign = "+" if rounded > 0 else "−" if rounded < 0 else ""
+    return f"{sign}{abs(rounded):.1f}"
+
+
+def p_value(p: float) -> str:
+    """Write a p-value.
+
+    Examples
+    --------
+    >>> p_value(0.0421), p_value(0.00001)
+    ('0.042', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write words as a list.
+
+    Examples
+    --------
+    >>> listed(["DD"]), listed(["DD", "COLLAB"]), listed(["a", "b", "c"])
+    ('DD', 'DD and COLLAB', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def counted(n: int, what: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{n:,} {what}{'s' if n != 1 else ''}"
+
+
+# Markdown.
 
 
 def escape_markdown(text: str) -> str:
@@ -160,59 +206,45 @@ def code_markdown(text: str) -> str:
     return f"{fence}bash\n{text}\n{fence}\n"
 
 
-def table_markdown(table: Table) -> str:
-    """Return a table, with its notes below; the title is left to the page."""
-    lines = [_markdown_row(map(escape_markdown, table.headings))]
-    lines.append(_markdown_row(["---", *["---:"] * (len(table.headings) - 1)]))
-    lines += [_markdown_row(map(_markdown_cell, row)) for row in table.rows]
-    notes = " ".join(map(escape_markdown, table.notes))
-    return "\n".join([*lines, "", *([notes, ""] if notes else [])])
+def table_markdown(table: Table, *, notes: bool = True) -> str:
+    """Return a table with its notes below; the title is left to the page."""
+    lines = [
+        _markdown_row(map(escape_markdown, table.headings)),
+        _markdown_row(["---", *["---:"] * (len(table.headings) - 1)]),
+        *(
+            _markdown_row([escape_markdown(row.name), *map(_markdown_cell, row.cells)])
+            for row in table.rows
+        ),
+        "",
+    ]
+    return "\n".join(
+        [*lines, *([escape_markdown(table.notes), ""] if notes and table.notes else [])]
+    )
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _markdown_cell(cell: TableCell) -> str:
+def _markdown_cell(cell: Cell) -> str:
     text = escape_markdown(cell.text)
-    if cell.is_best:
-        text = f"**{text}**"
-    if cell.mark:
-        text = f"{text} {cell.mark}"
-    aside = f"<sub>{escape_markdown(cell.aside)}</sub>" if cell.aside else ""
+    text = " ".join(filter(None, [f"**{text}**" if cell.is_best else text, cell.mark]))
     # Without a number of ours, its line stays empty, so the other is not taken for it.
-    return f"{text}<br>{aside}" if aside else text
+    return f"{text}<br><sub>{escape_markdown(cell.aside)}</sub>" if cell.aside else text
+
+
+# LaTeX.
 
 
 def escape_latex(text: str) -> str:
-    r"""Return text so that LaTeX prints it as it is.
+    r"""Return text so that LaTeX prints it as it is, after the preamble of `latex_document`.
 
     Examples
     --------
-    >>> print(escape_latex("PTC_MR: 50 % & 3 ± 1, Π-Model"))
-    PTC\_MR: 50 \% \& 3 $\pm$ 1, $\Pi$-Model
+    >>> print(escape_latex("PTC_MR: 50 % & 3 ± 1"))
+    PTC\_MR: 50 \% \& 3 ± 1
     """
-    apart = re.sub("-(?=-)", f"-{_NOTHING}", " ".join(text.split()))
-    return "".join(_LATEX.get(character, character) for character in apart)
-
-
-def table_latex(table: Table) -> str:
-    """Return a table that needs the packages booktabs, graphicx and amssymb."""
-    lines = [
-        r"\begin{table*}[ht]",
-        r"\centering",
-        rf"\caption{{{_caption(table)}}}",
-        r"\resizebox{\textwidth}{!}{%",
-        rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}",
-        r"\toprule",
-        _latex_row(rf"\textbf{{{escape_latex(heading)}}}" for heading in table.headings),
-        r"\midrule",
-        *(_latex_row(map(_latex_cell, row)) for row in table.rows),
-        r"\bottomrule",
-        r"\end{tabular}}",
-        r"\end{table*}",
-    ]
-    return "\n".join(lines) + "\n"
+    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
 
 
 def latex_document(tables: Iterable[Table]) -> str:
@@ -221,56 +253,35 @@ def latex_document(tables: Iterable[Table]) -> str:
     return f"{_PREAMBLE}\\begin{{document}}\n{pages}\\end{{document}}\n"
 
 
-def _caption(table: Table) -> str:
-    """Return title and notes; LaTeX numbers tables itself, so the paper's number comes after."""
-    number, _, name = table.title.rpartition(": ")
-    is_papers = number.startswith("Table ")
-    title = f"{name[:1].upper()}{name[1:]}, as {number} of the paper" if is_papers else table.title
-    return " ".join(map(escape_latex, (f"{title}.", *table.notes)))
+def table_latex(table: Table) -> str:
+    """Return a table for a document with the preamble of `latex_document`."""
+    headings = (rf"\textbf{{{escape_latex(heading)}}}" for heading in table.headings)
+    rows = ([escape_latex(row.name), *map(_latex_cell, row.cells)] for row in table.rows)
+    caption = escape_latex(f"{table.title}. {table.notes}")
+    body = "\n".join(map(_latex_row, rows))
+    return rf"""\begin{{table*}}[ht]
+\centering
+\caption{{{caption}}}
+\begin{{adjustbox}}{{max width=\textwidth}}
+\begin{{tabular}}{{l{"r" * (len(table.headings) - 1)}}}
+\toprule
+{_latex_row(headings)}
+\midrule
+{body}
+\bottomrule
+\end{{tabular}}
+\end{{adjustbox}}
+\end{{table*}}
+"""
 
 
 def _latex_row(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    # A row that begins with a bracket or a star would be an option of the line break before it.
+    return f"{{}}{' & '.join(cells)} \\\\"
 
 
-def _latex_cell(cell: TableCell) -> str:
+def _latex_cell(cell: Cell) -> str:
     # Without a number of ours, a dash keeps the other from being taken for it.
     text = escape_latex(cell.text or ("–" if cell.aside else ""))
-    if cell.is_best:
-        text = rf"\textbf{{{text}}}"
-    text += _LATEX_MARKS.get(cell.mark, "")
-    return f"{text} {{\\scriptsize {escape_latex(cell.aside)}}}" if cell.aside else text
-
-
-def html_table(table: Table, positions: Positions) -> Markup:
-    """Return a table in a box that scrolls by itself, with its notes below."""
-    body = [_html_row(row, positions) for row in table.rows]
-    notes = " ".join(note for note in table.notes if note)
-    return joined(
-        scrolling(table.title, table.headings, body),
-        element("p", notes, class_="note") if notes else None,
-    )
-
-
-def _html_row(cells: Sequence[TableCell], positions: Positions) -> Markup:
-    name, *others = cells
-    return element(
-        "tr",
-        element("th", name.text, scope="row"),
-        *(_html_cell(cell, positions) for cell in others),
-        class_="ours" if name.method == REFERENCE else None,
-    )
-
-
-def _html_cell(cell: TableCell, positions: Positions) -> Markup:
-    # Without a number of ours, a dash keeps the other from being taken for it.
-    text = cell.text or ("–" if cell.aside else "")
-    number = element("b", text) if cell.is_best else text
-    position = positions(cell)
-    if position is not None and cell.text:
-        other = replace(cell, method=cell.minus, parameters={})
-        minus = positions(other) if cell.minus else None
-        number = element("button", number, type="button", data_group=position, data_minus=minus)
-    mark = element("abbr", cell.mark, title=_MARK_TITLES[cell.mark]) if cell.mark else None
-    aside = element("small", cell.aside) if cell.aside else None
-    return element("td", number, mark, aside)
+    text = (rf"\textbf{{{text}}}" if cell.is_best else text) + cell.mark
+    return rf"{text} {{\scriptsize {escape_latex(cell.aside)}}}" if cell.aside else text

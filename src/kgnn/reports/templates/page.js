@@ -87,7 +87,7 @@
     if (button) show(records().groups[Number(button.dataset.group)], records().groups[Number(button.dataset.minus)]);
     if (event.target === byId("detail")) byId("detail").close();  // beside the panel
   });
-  byId("hint").hidden = false;
+  if (byId("hint")) byId("hint").hidden = false;
 
   const root = document.documentElement;
   const toggle = byId("theme");

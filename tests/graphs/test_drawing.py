@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
-from kgnn.reports.drawing import draw, lay_out
+from kgnn.graphs.drawing import Mark, Sketch, draw, lay_out, size_in_words
 
 
 def ring(n, start=0):
@@ -112,40 +112,63 @@ def test_large_graphs_take_no_longer_than_a_reader_waits():
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
+def sketch(n, edges, labels=(), name="g"):
+    return Sketch(name, n, len(edges), tuple(range(n)), tuple(edges), tuple(labels))
+
+
+def root_of(*arguments, **options):
+    return ET.fromstring(draw(sketch(*arguments), **options))
+
+
 def test_a_drawing_has_a_circle_for_each_node_and_a_stroke_for_each_edge():
-    root = ET.fromstring(draw(4, [(0, 1), (1, 2), (2, 3)]))
+    root = root_of(4, [(0, 1), (1, 2), (2, 3)])
     assert len(root.findall(f"{_SVG}circle")) == 4
     assert sum(path.get("d").count("M") for path in root.findall(f"{_SVG}path")) == 3
 
 
 def test_everything_is_inside_the_drawing():
-    root = ET.fromstring(draw(50, [(0, i) for i in range(1, 50)], width=200, height=120))
+    root = root_of(50, [(0, i) for i in range(1, 50)], width=200, height=120)
     for circle in root.findall(f"{_SVG}circle"):
         radius = float(circle.get("r"))
         assert radius <= float(circle.get("cx")) <= 200 - radius
         assert radius <= float(circle.get("cy")) <= 120 - radius
 
 
-def test_names_and_styles_of_nodes_are_drawn_and_escaped():
-    drawn = draw(2, [(0, 1)], title="<x>", names=["C", "<N>"], styles=["s1", "s2"])
-    root = ET.fromstring(drawn)
-    assert [text.text for text in root.findall(f"{_SVG}text")] == ["C", "<N>"]
-    assert [c.get("class") for c in root.findall(f"{_SVG}circle")] == ["node s1", "node s2"]
-    assert root.get("aria-label") == "<x>"
+def test_labels_of_nodes_are_drawn_and_escaped():
+    root = root_of(2, [(0, 1)], ["C", "<N"], "<x>")
+    assert [text.text for text in root.findall(f"{_SVG}text")] == ["C", "<N"]
+    assert len({circle.get("fill") for circle in root.findall(f"{_SVG}circle")}) == 2
+    assert root.get("aria-label") == "graph <x>"
 
 
 def test_graphs_without_edges_or_nodes_can_be_drawn():
-    assert draw(1, []).count("<circle") == 1
-    assert draw(3, []).count("<circle") == 3
-    assert draw(0, []).count("<circle") == 0
-    assert not re.search("nan|inf", draw(1, []))
+    for n in (0, 1, 3):
+        drawn = draw(sketch(n, []))
+        assert drawn.count("<circle") == n
+        assert not re.search("nan|inf", drawn)
 
 
 def test_nodes_tell_who_they_are_and_are_numbered_beside():
-    notes = ["node 4: <x>", "node 7: y"]
-    root = ET.fromstring(draw(2, [(0, 1)], names=["a", "b"], numbers=["4", ""], notes=notes))
+    shown = Sketch("g", 9, 1, (4, 7), ((0, 1),), ("<x>", "y"))
+    root = ET.fromstring(draw(shown, numbered=[4], width=300))
     circles = root.findall(f"{_SVG}circle")
-    assert [circle.find(f"{_SVG}title").text for circle in circles] == notes
-    [number] = [t for t in root.findall(f"{_SVG}text") if t.get("class") == "number"]
-    assert number.text == "4"
-    assert float(number.get("x")) > float(circles[0].get("cx"))
+    notes = [circle.find(f"{_SVG}title").text for circle in circles]
+    assert notes == ["node 4: <x>", "node 7: y"]
+    first, second = root.findall(f"{_SVG}text")  # in a small graph all have their numbers
+    assert (first.text, second.text) == ("4", "7")
+    assert float(first.get("x")) > float(circles[0].get("cx"))
+    many = sketch(60, [(0, i) for i in range(1, 60)])
+    assert re.findall(">([0-9]+)</text>", draw(many, numbered=[5])) == ["5"]
+
+
+def test_marks_are_colors_of_the_page_or_our_own():
+    drawn = draw(sketch(2, [(0, 1)]), [Mark("s0"), Mark("s1", 0.5)])
+    assert 'fill="var(--s0,#d55e00)"' in drawn
+    assert "color-mix(in srgb,var(--s1,#0072b2) 50%,var(--rule,#dfe3e7))" in drawn
+    assert "style" not in drawn
+
+
+def test_sizes_are_told_in_words():
+    assert size_in_words(sketch(1, [])) == "1 node, 0 edges"
+    part = Sketch("g", 2000, 3000, (0, 1), ((0, 1),), ())
+    assert size_in_words(part) == "2,000 nodes, 3,000 edges, 2 of them drawn"

@@ -7,13 +7,14 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
 
-from kgnn.estimator.explanation import Sketch
+from kgnn.colors import css_color
+from kgnn.graphs.drawing import Mark, Sketch, framed, node_notes, text
 from kgnn.graphs.molecules import is_molecule, molecule_of, quiet
-from kgnn.reports.axes import drawing, text
-from kgnn.reports.drawing import node_notes
-from kgnn.reports.markup import Markup, element
 
+Floats = NDArray[np.float64]
 # What a reader of such a drawing should know.
 MOLECULE_NOTE = (
     "Molecules are drawn as their graphs have them, with hydrogens and charges. Dashed lines are "
@@ -22,8 +23,10 @@ MOLECULE_NOTE = (
 )
 _MOST_BONDS = 2  # for each atom; of a denser graph, RDKit would search rings for minutes
 _BOND_LENGTH = 33.0  # at most
-_LETTERS = 14.0  # as in figures.css
+_LETTERS = 14.0
+_SMALL_LETTERS = 9.0  # counts of hydrogens, charges and isotopes
 _SCALE = _BOND_LENGTH / 1.5  # bonds of RDKit are 1.5 long
+_SMALL = 300.0  # the width of a drawing in which bonds are as long as they may be
 _HALO = 0.34  # of a bond
 _PADDING = 0.06  # of the drawing, on each side
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -31,7 +34,7 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 def draw_molecule(
     graph: Sketch,
-    styles: Sequence[str] | None = None,
+    marks: Sequence[Mark] | None = None,
     *,
     numbered: Collection[int] = (),
     width: float = 220.0,
@@ -39,9 +42,9 @@ def draw_molecule(
 ) -> Markup | None:
     """Draw a graph as a molecule; return None if it cannot be one, or without RDKit.
 
-    Labels are those of `kgnn.graphs.molecules`. Styles are classes of discs behind the atoms; one
-    that is pointed at tells which atom it is. The atoms in ``numbered`` have their numbers beside
-    them. Large molecules have the same shape and a finer scale.
+    Labels are those of `kgnn.graphs.molecules`. Marks are discs behind the atoms; one that is
+    pointed at tells which atom it is. The atoms in ``numbered`` have their numbers beside them.
+    Large molecules have the same shape and a finer scale.
 
     Examples
     --------
@@ -53,11 +56,14 @@ def draw_molecule(
         return None
     try:
         molecule = _molecule(graph)
-        return (
-            None if molecule is None else _drawn(molecule, graph, styles, numbered, width, height)
-        )
+        return None if molecule is None else _drawn(molecule, graph, marks, numbered, width, height)
     except ImportError:  # no RDKit, or one without the system's libraries that it draws with
         return None
+
+
+def is_drawn_as_molecule(graph: Sketch) -> bool:
+    """Tell whether `draw_molecule` draws a graph, for which it needs RDKit."""
+    return draw_molecule(graph) is not None
 
 
 def _may_be_molecule(graph: Sketch) -> bool:
@@ -89,46 +95,55 @@ def _molecule(graph: Sketch) -> Any:
 def _drawn(
     molecule: Any,
     graph: Sketch,
-    styles: Sequence[str] | None,
+    marks: Sequence[Mark] | None,
     numbered: Collection[int],
     width: float,
     height: float,
 ) -> Markup:
     zoom = _zoom(molecule, width, height)
+    if width > _SMALL:  # a chain would leave most of a large drawing empty
+        height = min(height, (_extent(molecule)[1] + 5 * _LETTERS) / zoom)
     pen = _pen(round(zoom * width), round(zoom * height))
     pen.DrawMolecule(molecule)
     pen.FinishDrawing()
     places = [pen.GetDrawCoords(node) for node in range(len(graph.nodes))]
     radius = _HALO * _BOND_LENGTH
+    marked: Sequence[Mark | None] = marks or [None] * len(places)
     halos = [
-        element(
-            "circle",
-            element("title", note),
-            class_=f"halo {style}",
-            cx=place.x,
-            cy=place.y,
-            r=radius,
-        )
-        for place, style, note in (
-            zip(places, styles, node_notes(graph), strict=True) if styles else ()
-        )
+        Markup(
+            '<circle class="halo" cx="{:.1f}" cy="{:.1f}" r="{:.1f}" fill="{}" '
+            'pointer-events="all"><title>{}</title></circle>'
+        ).format(place.x, place.y, radius, mark.fill if mark and mark.strength else "none", note)
+        for place, mark, note in zip(places, marked, node_notes(graph), strict=True)
     ]
     bonds, letters = _strokes(pen.GetDrawingText())
     numbers = [
-        text(place.x + 0.6 * radius, place.y - 0.6 * radius, str(node), "number")
+        text(
+            place.x + 0.6 * radius,
+            place.y - 0.6 * radius,
+            str(node),
+            color="soft",
+            size=9,
+            halo=True,
+        )
         for place, node in zip(places, graph.nodes, strict=True)
         if node in numbered
     ]
-    label = f"graph {graph.name}"
     shapes = (*halos, *bonds, *letters, *numbers)
-    return drawing(pen.Width(), pen.Height(), element("title", label), *shapes, label=label)
+    return framed(pen.Width(), pen.Height(), shapes, f"graph {graph.name}")
+
+
+def _extent(molecule: Any) -> Floats:
+    """Return how wide and high a molecule is, with bonds as long as they may be."""
+    extent: Floats = np.ptp(molecule.GetConformer().GetPositions()[:, :2], axis=0) * _SCALE
+    return extent
 
 
 def _zoom(molecule: Any, width: float, height: float) -> float:
     """Return by how much the scale of a drawing is finer, so that the molecule fits into it."""
-    extent = np.ptp(molecule.GetConformer().GetPositions()[:, :2], axis=0) * _SCALE
+    extent = _extent(molecule)
     room = (1 - 2 * _PADDING) * np.array([width, height]) - _LETTERS
-    return max(1.0, float((extent / room).max()))
+    return max(min(1.0, _SMALL / width), float((extent / room).max()))
 
 
 def _pen(width: int, height: int) -> Any:
@@ -151,16 +166,22 @@ def _strokes(svg: str) -> tuple[list[Markup], list[Markup]]:
 
     Its colors and fonts are left behind: a page has its own, and allows no style in elements.
     """
-    ways: dict[str, list[str]] = {"bond": [], "bond dashed": []}
+    ways: dict[str, list[str]] = {"": [], "3.5 3": []}  # by their dashes
     letters = []
     for shape in ET.fromstring(svg).iter():
         if shape.tag == f"{_SVG}text":
             x, y = float(shape.get("x", 0)), float(shape.get("y", 0))
             is_small = f"font-size:{round(_LETTERS)}px" not in shape.get("style", "")
             letter = (shape.text or "").replace("-", "−")
-            letters.append(text(x, y, letter, "atom small" if is_small else "atom"))
+            size = _SMALL_LETTERS if is_small else _LETTERS
+            letters.append(text(x, y, letter, size=size, halo=True))
         elif shape.tag == f"{_SVG}path":
             is_dashed = "stroke-dasharray" in shape.get("style", "")
-            ways["bond dashed" if is_dashed else "bond"].append(shape.get("d", ""))
-    lines = [element("path", class_=kind, d=" ".join(d)) for kind, d in ways.items() if d]
+            ways["3.5 3" if is_dashed else ""].append(shape.get("d", ""))
+    bond = Markup(
+        '<path class="bond" d="{}" fill="none" stroke="{}" stroke-width="1.3" '
+        'stroke-linecap="round" stroke-dasharray="{}" pointer-events="none"/>'
+    )
+    ink = css_color("ink")
+    lines = [bond.format(" ".join(d), ink, dashes or "none") for dashes, d in ways.items() if d]
     return lines, letters
