@@ -10,9 +10,9 @@ from .graphs.graph import GraphDataset as GraphDataset
 from .graphs.interop import from_networkx as from_networkx
 from .graphs.interop import to_networkx as to_networkx
 from .graphs.loading import load as load
+from .graphs.molecules import from_smiles as from_smiles
 from .graphs.pyg_data import from_pyg as from_pyg
 from .graphs.pyg_data import to_pyg as to_pyg
-from .graphs.readers.smiles import from_smiles as from_smiles
 from .kernels.graphlets import Graphlets as Graphlets
 from .kernels.optimal_assignment import OptimalAssignment as OptimalAssignment
 from .kernels.shortest_paths import ShortestPaths as ShortestPaths

@@ -136,3 +136,16 @@ class Skipped:
         """Add what another handler has skipped."""
         self.n += other.n
         self.reasons = [*self.reasons, *other.reasons][:_MAX_REASONS]
+
+    def lines(self) -> list[str]:
+        """Return a line for each graph that could not be read, or for the first ones of many."""
+        more = self.n - len(self.reasons)
+        rest = [f"  … and {more:,} more"] if more else []
+        return [*(f"  {reason}" for reason in self.reasons), *rest]
+
+    def error(self, source: str, hint: str = "") -> GraphDataError:
+        """Return the error that lists all graphs that could not be read."""
+        if self.n == 1:
+            return GraphDataError(f"{self.reasons[0]} {hint}".strip())
+        told = [f"{self.n:,} graphs of {source} cannot be read:", *self.lines(), hint]
+        return GraphDataError("\n".join(filter(None, told)))

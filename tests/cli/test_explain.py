@@ -77,7 +77,7 @@ def test_a_table_is_read_as_it_was_for_fitting(tmp_path):
     options = [word for pair in how.items() for word in ("--read", "=".join(pair))]
     done = run(*asked, *options)
     assert done.exit_code == 0
-    assert done.stdout.startswith("Graph 4: 8 nodes")  # as the SMILES in the fifth line has
+    assert done.stdout.startswith("Graph 4: 8 atoms")  # as the SMILES in the fifth line has
     with pytest.raises(KgnnError, match="smiles"):
         run(*asked)
 

@@ -10,7 +10,8 @@ import networkx as nx
 import pytest
 
 from kgnn.graphs.datasets.toy import cycles_and_trees
-from kgnn.graphs.readers import jsonl, network_files, smiles
+from kgnn.graphs.molecules import from_smiles
+from kgnn.graphs.readers import jsonl, network_files
 from kgnn.methods.ldp import LDP
 from tests.cli.calling import kgnn
 
@@ -26,7 +27,7 @@ def folder(tmp_path_factory):
     LDP(trees=10).fit(GRAPHS[:30]).save(path / "model")
     molecules = ["C" * n + "O" for n in range(1, 9)] + ["C" * n + "N" for n in range(1, 9)]
     kinds = ["alcohol"] * 8 + ["amine"] * 8
-    LDP(trees=10).fit(smiles.from_smiles(molecules, kinds)).save(path / "molecules")
+    LDP(trees=10).fit(from_smiles(molecules, kinds)).save(path / "molecules")
     return path
 
 

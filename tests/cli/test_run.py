@@ -1,4 +1,5 @@
 import json
+import warnings
 
 from kgnn.cli.own_graphs import MetricOption
 from kgnn.evaluation.metrics import METRICS
@@ -39,6 +40,18 @@ def test_a_preset_gives_the_papers_settings_and_set_changes_them(kgnn, monkeypat
     done = kgnn("run", "wl", "cycles-and-trees", "--preset", "paper")
     assert done.code == 2
     assert "WL has no preset 'paper'" in done.err
+
+
+def test_what_a_method_does_not_use_is_said_once(kgnn, tmp_path):
+    lines = [
+        '{"nodes": ["a", "b", "a"], "edges": [[0, 1, "x"], [1, 2, "y"]], "target": 0}\n',
+        '{"nodes": ["a", "a"], "edges": [[0, 1, "x"]], "target": 1}\n',
+    ]
+    (tmp_path / "g.jsonl").write_text("".join(lines * 15))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        done = kgnn("run", "gk", tmp_path / "g.jsonl", "--splits", "2", "--protocol", "budget")
+    assert done.err.count("GK does not use the edge labels of 'g'") == 1
 
 
 BUDGET = ("run", "ldp", "planted-motifs", "--protocol", "budget", "--splits", "2",

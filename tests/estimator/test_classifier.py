@@ -15,6 +15,7 @@ from kgnn.errors import GraphDataError, KgnnError, KgnnWarning, ParameterError
 from kgnn.estimator import classifier as base
 from kgnn.evaluation.metrics import brier_score
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
+from kgnn.graphs.packing import pack
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.ldp import LDP
 from kgnn.methods.wl import WL
@@ -403,6 +404,35 @@ def test_what_a_method_cannot_use_is_said_and_what_is_switched_off_is_not():
     quiet = kgnn.make("wl", use_node_attributes=False, use_edge_labels=False).fit(full)
     assert quiet.unused_ == ()
     np.testing.assert_array_equal(quiet.predict_proba(full), quiet.predict_proba(graphs))
+
+
+def paths(directed=True, n=40):
+    """Paths whose edges run one way, and others whose edges take turns."""
+    sizes = np.arange(n) % 5 + 4
+    first = np.cumsum(sizes) - sizes
+    ends = [
+        (start + i, start + i + 1)[:: -1 if row % 2 and i % 2 else 1]
+        for row, (start, size) in enumerate(zip(first, sizes, strict=True))
+        for i in range(size - 1)
+    ]
+    targets = ["way", "turns"] * (n // 2)
+    return pack("paths", sizes, *zip(*ends, strict=True), targets=targets, directed=directed)
+
+
+@pytest.mark.parametrize("method", ["kgnn", "wl", "wl-linear", "gnn-sup", "memnn-sup"])
+def test_directions_alone_tell_classes_apart(method):
+    settings = {} if method in ("wl", "wl-linear") else {"epochs": 10}
+    graphs = paths()
+    model = kgnn.make(method, **settings).fit(graphs[:20])
+    assert model.score(graphs[20:]) == 1.0
+    blind = kgnn.make(method, use_edge_labels=False, **settings).fit(graphs[:20])
+    assert blind.score(graphs[20:]) <= 0.5
+    with pytest.raises(GraphDataError, match="no directions .* directed=True"):
+        model.predict(paths(directed=False))
+    undirected = replace(graphs, edge_directions=None, edge_labels=np.zeros(graphs.n_arcs, int))
+    one_kind = replace(undirected, edge_label_names=("a",))
+    with pytest.raises(GraphDataError, match="its directions .* directed=False"):
+        kgnn.make(method, **settings).fit(one_kind[:20]).predict(graphs)
 
 
 @pytest.mark.parametrize("method", ["kgnn", "wl", "wl-linear", "gnn-sup", "dgk", "memnn-sup"])

@@ -8,6 +8,7 @@ import pytest
 
 from kgnn.estimator.suggestion import Suggestions
 from kgnn.graphs.datasets.toy import planted_motifs
+from kgnn.graphs.molecules import from_smiles
 from kgnn.methods.wl import WL
 
 EVIL = "<script>alert('x')</script>"
@@ -67,6 +68,15 @@ def test_explanations_and_suggestions_are_drawings_and_tables(graphs, model):
     found = model.suggest(graphs[20:].with_targets([-1] * 4), 2)
     assert isinstance(found, Suggestions)
     assert Balanced(found._repr_html_()).tags.count("tr") == 1 + len(found)
+
+
+def test_explanations_of_molecules_speak_of_atoms():
+    pytest.importorskip("rdkit")
+    drugs = from_smiles(["CCO", "CCCO", "CC(C)O", "CCN", "CCCN", "CC(C)N"], list("ooonnn"))
+    shown = WL().fit(drugs).explain(drugs[0])._repr_html_()
+    assert "atom 2" in shown
+    assert "3 atoms, 2 bonds" in shown
+    assert "node" not in shown
 
 
 def test_nothing_that_is_shown_is_markup(graphs, model):

@@ -15,7 +15,9 @@ _FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @st.composite
-def datasets(draw: st.DrawFn, min_graphs: int = 1, max_graphs: int = 5) -> GraphDataset:
+def datasets(
+    draw: st.DrawFn, min_graphs: int = 1, max_graphs: int = 5, directed: bool = False
+) -> GraphDataset:
     """Draw a dataset; empty graphs, single nodes, self loops and repeated edges are common."""
     sizes = draw(st.lists(st.integers(0, 5), min_size=min_graphs, max_size=max_graphs))
     first = list(accumulate(sizes, initial=0))
@@ -25,7 +27,7 @@ def datasets(draw: st.DrawFn, min_graphs: int = 1, max_graphs: int = 5) -> Graph
             node = st.integers(start, start + size - 1)
             edges += draw(st.lists(st.tuples(node, node), max_size=8))
     # Data on edges must agree wherever an edge is repeated: draw it once per pair.
-    pairs = sorted({(min(e), max(e)) for e in edges})
+    pairs = sorted({e if directed else (min(e), max(e)) for e in edges})
     return pack(
         "drawn",
         sizes,
@@ -34,8 +36,12 @@ def datasets(draw: st.DrawFn, min_graphs: int = 1, max_graphs: int = 5) -> Graph
         targets=draw(_one_per(sizes, st.none() | _NAMES)),
         node_labels=draw(st.none() | _one_per(range(first[-1]), _NAMES)) or None,
         node_attributes=_attributes(draw, first[-1]),
-        edge_labels=_edge_data(draw, edges, pairs, _NAMES),
-        edge_weights=_edge_data(draw, edges, pairs, _FINITE),
+        edge_labels=_edge_data(draw, edges, pairs, _NAMES, directed),
+        edge_weights=_edge_data(draw, edges, pairs, _FINITE, directed),
+        edge_attributes=_edge_data(
+            draw, edges, pairs, st.lists(_FINITE, min_size=2, max_size=2), directed
+        ),
+        directed=directed,
         graph_names=draw(st.none() | st.just([f"g{row}" for row in range(len(sizes))])),
     )
 
@@ -52,8 +58,10 @@ def _attributes(draw: st.DrawFn, n_nodes: int) -> Any:
     return draw(st.lists(row, min_size=n_nodes, max_size=n_nodes))
 
 
-def _edge_data(draw: st.DrawFn, edges: Any, pairs: Any, values: st.SearchStrategy[Any]) -> Any:
+def _edge_data(
+    draw: st.DrawFn, edges: Any, pairs: Any, values: st.SearchStrategy[Any], directed: bool
+) -> Any:
     if not edges or not draw(st.booleans()):
         return None
     by_pair = dict(zip(pairs, draw(_one_per(pairs, values)), strict=True))
-    return [by_pair[min(edge), max(edge)] for edge in edges]
+    return [by_pair[edge if directed else (min(edge), max(edge))] for edge in edges]

@@ -18,6 +18,7 @@ import networkx as nx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rdkit import Chem
 
 from kgnn.errors import KgnnError, Skipped
 from kgnn.graphs.collector import named
@@ -57,6 +58,15 @@ a,CCO,x
 b,c1ccccc1[N+](=O)[O-],y
 c,"C/C=C\\C",
 """
+SMI = b"""\
+CCO a
+c1ccccc1[N+](=O)[O-] b
+C/C=C\\C c
+"""
+SDF = "".join(
+    f"{Chem.MolToMolBlock(Chem.MolFromSmiles(smiles))}>  <label>\n{label}\n\n$$$$\n"
+    for smiles, label in (("CC[O-]", "x"), ("C1CC1F", "y"))
+).encode()
 TU = tu_files.changed(edge_attributes="1\n1\n2\n2\n0.5\n.5\n")
 BARE_TU = {name: TU[name] for name in ("TINY_A.txt", "TINY_graph_indicator.txt")}
 
@@ -110,6 +120,8 @@ CASES = {
     "jsonl-counts": one("x.ndjson", COUNTS),
     "jsonl-gz": one("x.jsonl.gz", gzip.compress(LABELS, mtime=0), has_lines=False, is_text=False),
     "smiles": one("x.csv", SMILES),
+    "smi": one("x.smi", SMI),
+    "sdf": one("x.sdf", SDF, is_text=False),  # lines that are blank have a meaning
     **{f"tu-{name[5:-4]}": tu_case(name, TU) for name in TU},
     **{f"bare-tu-{name[5:-4]}": tu_case(name, BARE_TU) for name in BARE_TU},
     **{
@@ -130,7 +142,7 @@ CASES = {
     },
 }
 TEXTS = {name: case for name, case in CASES.items() if case.is_text}
-LINES = {name: CASES[name] for name in ("jsonl-labels", "jsonl-counts", "smiles")}
+LINES = {name: CASES[name] for name in ("jsonl-labels", "jsonl-counts", "smiles", "smi", "sdf")}
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -14,9 +14,9 @@ from torch_geometric.data import Batch, Data
 from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.interop import as_dataset, from_networkx, to_networkx
+from kgnn.graphs.molecules import from_smiles
 from kgnn.graphs.packing import pack
 from kgnn.graphs.pyg_data import from_pyg, to_pyg
-from kgnn.graphs.readers.smiles import from_smiles
 from tests.graphs.strategies import datasets
 
 
@@ -24,6 +24,20 @@ class TestNetworkx:
     @given(datasets())
     def test_a_dataset_survives_the_way_out_and_back(self, dataset):
         assert from_networkx(to_networkx(dataset)).fingerprint == dataset.fingerprint
+
+    @given(datasets(directed=True))
+    def test_directions_survive_the_way_out_and_back(self, dataset):
+        back = from_networkx(to_networkx(dataset), directed=True)
+        assert back.fingerprint == dataset.fingerprint
+
+    def test_directions_are_kept_on_request(self):
+        graphs = [nx.DiGraph([(0, 1), (1, 2), (2, 1)]), nx.Graph([(0, 1)])]
+        with pytest.warns(KgnnWarning, match="directed=True keeps directions"):
+            assert from_networkx(graphs).edge_directions is None
+        kept = from_networkx(graphs, directed=True)
+        assert kept[0].edges.tolist() == [[0, 1], [1, 2], [2, 1]]
+        assert kept[1].edges.tolist() == [[0, 1], [1, 0]]
+        assert kept.edge_counts.tolist() == [3, 2]
 
     def test_data_go_out_as_plain_values(self):
         dataset = pack("x", [2], [0], [1], node_attributes=[[1.5], [2]], edge_weights=[0.5])
@@ -34,6 +48,16 @@ class TestNetworkx:
     def test_nodes_of_any_name_are_numbered_in_their_order(self):
         graph = nx.Graph([("b", "a"), ("a", "c")])
         assert from_networkx([graph])[0].edges.tolist() == [[0, 1], [1, 2]]
+
+    def test_a_key_that_no_graph_has_is_an_error_with_those_there_are(self):
+        graphs = [nx.Graph(), nx.path_graph(2)]
+        graphs[1].nodes[0]["type"] = graphs[1].nodes[1]["type"] = "C"
+        with pytest.raises(GraphDataError, match="node_label='typ': the nodes .* are: 'type'"):
+            from_networkx(graphs, node_label="typ")
+        with pytest.raises(GraphDataError, match="edge_weight='w': .* there are: none"):
+            from_networkx(graphs, edge_weight="w")
+        assert from_networkx(graphs, node_label="type")[1].node_labels == ["C", "C"]
+        assert from_networkx([nx.empty_graph(2)], edge_label="bond").edge_labels is None
 
     @pytest.mark.parametrize("key", ["target", "label", "y"])
     def test_the_target_is_found_in_the_graph(self, key):
@@ -121,6 +145,10 @@ class TestPyg:
     def test_a_dataset_survives_the_way_out_and_back(self, dataset):
         assert from_pyg(to_pyg(dataset)).fingerprint == dataset.fingerprint
 
+    @given(datasets(directed=True))
+    def test_directions_survive_the_way_out_and_back(self, dataset):
+        assert from_pyg(to_pyg(dataset), directed=True).fingerprint == dataset.fingerprint
+
     def test_what_goes_out_can_be_batched(self):
         batch = Batch.from_data_list(to_pyg(planted_motifs(4)))
         assert batch.num_graphs == 4
@@ -164,10 +192,12 @@ class TestPyg:
             0.5
         ]
 
-    def test_more_columns_of_edges_are_left_out_with_a_warning(self):
-        with pytest.warns(KgnnWarning, match="edge_attr has 2 columns"):
-            dataset = from_pyg([data(edge_attr=torch.full((2, 2), 0.5))])
-        assert dataset.edge_weights is None
+    def test_more_columns_of_edges_are_attributes(self):
+        numbers = torch.full((2, 2), 0.5)
+        dataset = from_pyg([data(edge_attr=numbers)])
+        assert dataset[0].edge_attributes.tolist() == [[0.5, 0.5]]
+        with pytest.raises(GraphDataError, match="edge_attributes stand beside an edge_attr"):
+            from_pyg([data(edge_attr=numbers, edge_attributes=numbers)])
 
     @pytest.mark.parametrize(
         ("y", "target"),

@@ -13,9 +13,9 @@ from torch_geometric.data import Data
 from kgnn.errors import GraphDataError, ParameterError
 from kgnn.graphs.interop import from_networkx
 from kgnn.graphs.labels import by_position, is_unknown, known_or_none
+from kgnn.graphs.molecules import from_smiles
 from kgnn.graphs.pyg_data import from_pyg
 from kgnn.graphs.readers import jsonl
-from kgnn.graphs.readers.smiles import from_smiles
 from kgnn.graphs.readers.tu import read as read_tu
 from tests.graphs.like_pandas import NA, Series, Table
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from kgnn.errors import GraphDataError
 from kgnn.graphs.labels import encode, ordered, recode
-from kgnn.graphs.packing import concatenate, pack
-from kgnn.graphs.readers.smiles import from_smiles
+from kgnn.graphs.molecules import from_smiles
+from kgnn.graphs.packing import ConflictingEdgesError, concatenate, pack
 from tests.graphs.strategies import datasets
 
 
@@ -167,3 +167,30 @@ def test_a_name_that_is_missing_becomes_minus_one():
 def test_a_part_without_edges_need_not_have_labels_of_edges():
     joined = concatenate([from_smiles(["C"]), from_smiles(["CC", "C=C"])])
     assert joined.fingerprint == from_smiles(["C", "CC", "C=C"]).fingerprint
+
+
+@given(datasets(directed=True))
+def test_directions_are_those_of_a_plain_loop(dataset):
+    for graph in dataset:
+        edges = [(u, v) for u, v in graph.edges.tolist()]
+        arcs = [(u, v) for u, v in graph.arcs.tolist()]
+        assert set(arcs) == {*edges, *((v, u) for u, v in edges)}
+        for (u, v), kind in zip(arcs, dataset.arc_kinds[graph.arc_slice], strict=True):
+            arrow = "→" if (v, u) not in edges else "↔" if (u, v) in edges else "←"
+            given_as = (u, v) if (u, v) in edges else (v, u)
+            labels = graph.edge_labels
+            label = "" if labels is None else labels[edges.index(given_as)]
+            assert dataset.arc_kind_names[kind] == f"{label}{arrow}"
+    assert dataset.edge_counts.tolist() == [graph.n_edges for graph in dataset]
+    assert concatenate([dataset[:1], dataset[1:]]).fingerprint == dataset.fingerprint
+
+
+def test_edges_that_differ_may_run_in_two_directions():
+    def packed(ends, directed):
+        u, v = zip(*ends, strict=True)
+        return pack("g", [2], u, v, edge_labels=["a", "b"], directed=directed)
+
+    assert packed([(0, 1), (1, 0)], True)[0].edge_labels == ["a", "b"]
+    for ends, directed in (([(0, 1), (1, 0)], False), ([(0, 1), (0, 1)], True)):
+        with pytest.raises(ConflictingEdgesError):
+            packed(ends, directed)

@@ -32,6 +32,11 @@ def test_every_dataset_is_sound(dataset):
     require_sound(dataset)
 
 
+@given(datasets(min_graphs=0, directed=True))
+def test_every_directed_dataset_is_sound(dataset):
+    require_sound(dataset)
+
+
 def changed(field, position, value):
     array = getattr(GRAPHS, field).copy()
     array[position] = value
@@ -53,6 +58,8 @@ def changed(field, position, value):
         changed("edge_labels", 0, -1),
         changed("node_attributes", (0, 0), np.nan),
         changed("edge_weights", 0, np.inf),
+        {"edge_directions": np.full(len(GRAPHS.neighbors), 2, dtype=np.int8)},
+        {"edge_directions": np.zeros(1, dtype=np.int8)},
         {"neighbors": GRAPHS.neighbors.view(np.float32)},
         {"targets": GRAPHS.targets.astype(">i8")},
         {"targets": None},

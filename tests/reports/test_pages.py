@@ -3,12 +3,14 @@
 import json
 import shutil
 import subprocess
+import sys
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import kgnn
 from kgnn.benchmark.record import Cell, Record
 from kgnn.colors import DARK, LIGHT
 from kgnn.errors import MissingExtraError
@@ -18,7 +20,9 @@ from kgnn.estimator.novelty import Novelty
 from kgnn.evaluation.metrics import quality
 from kgnn.evaluation.model_facts import ModelFacts, RoundFacts, ShownGraph
 from kgnn.graphs.drawing import Sketch
-from kgnn.graphs.molecule import MOLECULE_NOTE
+from kgnn.graphs.molecule_drawing import MOLECULE_NOTE
+from kgnn.graphs.molecules import from_smiles
+from kgnn.methods.wl import WL
 from kgnn.reports.cases import case_records, class_names
 from kgnn.reports.explanation_page import explanation_page
 from kgnn.reports.model_page import model_page
@@ -252,7 +256,8 @@ def test_labels_that_do_not_fit_into_nodes_have_a_legend(facts):
 
 def test_molecules_are_drawn_as_such_and_told_in_the_words_of_chemists(facts):
     pytest.importorskip("rdkit")
-    bonded = replace(shown("u").sketch, edge_labels=("DOUBLE",))
+    atoms = ("[CH2]", "[O]")
+    bonded = replace(shown("u").sketch, node_labels=atoms, edge_labels=("=",))
     molecule = shown("u")._replace(sketch=bonded)
     page = model_page(replace(facts, uncertain=[molecule], suspicious=[], suggested=[]))
     assert 'class="bond"' in page
@@ -357,6 +362,41 @@ def test_without_a_memory_there_are_similar_graphs_and_no_hops():
     assert "hop 1" not in page.words
     tiny = Sketch("tiny", 0, 0, (), (), ())
     assert "nan" not in explanation_page(replace(plain, graph=tiny, evidence=Evidence((), (), ())))
+
+
+@pytest.fixture(scope="module")
+def alcohol(tmp_path_factory):
+    """What a saved model says of a molecule."""
+    pytest.importorskip("rdkit")
+    alcohols = ["CCO", "CCCO", "CC(C)O", "OCCO", "OC1CCCC1"]
+    amines = ["CCN", "CCCN", "CC(C)N", "NCCN", "NC1CCCC1"]
+    drugs = from_smiles(alcohols + amines, ["alcohol"] * 5 + ["amine"] * 5)
+    folder = tmp_path_factory.mktemp("model") / "model"
+    WL().fit(drugs).save(folder)
+    return kgnn.open_model(folder).explain(from_smiles(["OCCc1ccccc1"])[0], neighbors=3)
+
+
+def test_the_page_of_a_molecule_draws_it_and_speaks_of_atoms(alcohol):
+    page = Page(explanation_page(alcohol))
+    page.check()
+    kinds = [circle["class"] for circle in page.all("circle")]
+    graphs = (alcohol.graph, *alcohol.neighbor_graphs)
+    assert kinds == ["halo"] * sum(len(graph.nodes) for graph in graphs)
+    assert page.words.count(MOLECULE_NOTE) == 1
+    for told in ("9 atoms, 9 bonds", "Numbers count the atoms", "atom 0: [OH]", "; atom 0;"):
+        assert told in page.words, told
+    assert "node" not in " ".join(page.text["small"])
+    assert any("[OH]" in text for text in page.text["code"])
+
+
+def test_without_rdkit_the_page_of_a_molecule_has_the_usual_drawings(monkeypatch, alcohol):
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    page = Page(explanation_page(alcohol))
+    page.check()
+    assert MOLECULE_NOTE not in page.words
+    graphs = (alcohol.graph, *alcohol.neighbor_graphs)
+    kinds = [circle["class"] for circle in page.all("circle")]
+    assert kinds == ["node"] * sum(len(graph.nodes) for graph in graphs)
 
 
 # As a browser shows them.

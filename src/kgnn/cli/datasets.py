@@ -24,8 +24,9 @@ def datasets(as_json: JsonOption = False) -> None:
         grid.add_row(row["name"], row["kind"], str(row["graphs"]), *sizes, here)
     out().print(grid)
     err().print(
-        "What is not here is downloaded on first use; set KGNN_DATASETS to a folder of TU zips to "
-        "use your own copies. Paths work as well: kgnn run wl graphs.jsonl",
+        "What is not here is downloaded on first use, but for tables of molecules. Set "
+        "KGNN_DATASETS to a folder of TU zips and tables to use your own copies. Paths work as "
+        "well: kgnn run wl graphs.jsonl",
         highlight=False,
     )
 

@@ -19,6 +19,7 @@ from kgnn.cli.own_graphs import (
     MetricOption,
     ReadOption,
     ThreadsOption,
+    as_fitted,
     load_with_labels,
     reading_options,
     require_labels_file,
@@ -50,13 +51,14 @@ def evaluate(
     headline = require_metric(metric)
     given_in = LabelsFile(labels, id_column, label_column, ignore_unknown)
     require_labels_file(given_in)
-    options = reading_options(data, read)
+    reading_options(data, read)
     with progress_bars() as bars:
         bars.add_task(f"evaluating on {data}", total=None)
         from kgnn.estimator.saving import open_model
         from kgnn.threads import limit_threads
 
         opened = open_model(model)
+        options = reading_options(data, as_fitted(data, read, opened))
         graphs = load_with_labels(data, given_in, options).graphs
         with limit_threads(threads):
             found = _judged(opened, graphs)

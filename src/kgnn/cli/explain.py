@@ -11,6 +11,7 @@ from kgnn.cli.own_graphs import (
     JsonOption,
     ReadOption,
     SkipBad,
+    as_fitted,
     find_graph,
     load_readable,
     reading_options,
@@ -43,8 +44,10 @@ def explain(
     if output is not None:
         require_writable(output, file_of(model), dataset)
     with progress_bars():
-        found = find_graph(load_readable(dataset, read, skip_bad), graph)
-        explanation = open_model(model).explain(found, neighbors=number)
+        opened = open_model(model)
+        settings = as_fitted(dataset, read, opened)
+        found = find_graph(load_readable(dataset, settings, skip_bad), graph)
+        explanation = opened.explain(found, neighbors=number)
     if as_json:
         print_json(explanation.to_json())
     else:

@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -113,7 +113,7 @@ app = make_app()
 
 def main() -> None:
     """Run the command line; misuse exits with 2, failure with 1."""
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _showing_once()
     # SIGTERM, as schedulers send it, stops like Ctrl-C: what is finished is kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -134,8 +134,16 @@ def main() -> None:
         sys.exit(130)
 
 
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    _say("yellow", "warning", message)
+def _showing_once() -> Callable[..., None]:
+    """Return what shows a warning, unless it has been shown: a method may be fitted many times."""
+    shown = set[str]()
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            _say("yellow", "warning", message)
+
+    return show
 
 
 def _say(color: str, what: str, message: Any) -> None:

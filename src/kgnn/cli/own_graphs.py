@@ -24,6 +24,7 @@ from kgnn.errors import (
 )
 
 if TYPE_CHECKING:
+    from kgnn.estimator.classifier import GraphClassifier
     from kgnn.graphs.graph import Graph, GraphDataset
 
 LabelsOption = Annotated[
@@ -119,6 +120,19 @@ def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
     return options
 
 
+def as_fitted(source: str, read: list[str] | None, model: GraphClassifier) -> list[str]:
+    """Return ``--read`` with what decides what a graph is, as the model was fitted, and say so."""
+    from kgnn.graphs.loading import find_format
+
+    given = {setting.partition("=")[0] for setting in read or ()}
+    recorded = (model.fitted_on_.get("read") or {}).get("read", [])
+    meanings = set(find_format(source).meanings) - given
+    more = [setting for setting in recorded if setting.partition("=")[0] in meanings]
+    if more:
+        say(f"reading {source} with {' '.join(_repeated('--read', more))}, as for the fit")
+    return [*(read or []), *more]
+
+
 def require_labels_file(table: LabelsFile) -> None:
     """Refuse options on how to read --labels where there are none, rather than ignore them."""
     given = {
@@ -195,33 +209,18 @@ def _load(
         if not skipped.n:
             raise
         # That nothing is left follows from what is wrong with each graph.
-        raise _unreadable(source, skipped, has_option=False) from error
+        raise skipped.error(source) from error
     if skipped.n and not (skips_bad and len(graphs)):
-        raise _unreadable(source, skipped, has_option=skips_bad is False and len(graphs) > 0)
+        has_option = skips_bad is False and len(graphs) > 0
+        raise skipped.error(source, "(--skip-bad leaves out such graphs)" * has_option)
     return graphs, skipped
-
-
-def _unreadable(source: str, skipped: Skipped, has_option: bool) -> GraphDataError:
-    """Return the error that lists the graphs that cannot be read."""
-    hint = "(--skip-bad leaves out such graphs)" if has_option else ""
-    if skipped.n == 1:
-        return GraphDataError(f"{skipped.reasons[0]} {hint}".strip())
-    lines = [f"{skipped.n:,} graphs of {source} cannot be read:", *listed_reasons(skipped), hint]
-    return GraphDataError("\n".join(filter(None, lines)))
-
-
-def listed_reasons(skipped: Skipped) -> list[str]:
-    """Return a line for each graph that could not be read, or for the first ones of many."""
-    more = skipped.n - len(skipped.reasons)
-    rest = [f"  … and {more:,} more"] if more else []
-    return [*(f"  {reason}" for reason in skipped.reasons), *rest]
 
 
 def tell_skipped(skipped: Skipped) -> None:
     """Say which graphs could not be read and are left out, if any."""
     if skipped.n:
         are = "is" if skipped.n == 1 else "are"
-        say(f"{skipped.n:,} could not be read and {are} left out:", *listed_reasons(skipped))
+        say(f"{skipped.n:,} could not be read and {are} left out:", *skipped.lines())
 
 
 class Reading(NamedTuple):

@@ -18,6 +18,7 @@ from kgnn.cli.own_graphs import (
     ReadOption,
     SkipBad,
     ThreadsOption,
+    as_fitted,
     reading_options,
     require_writable,
     tell_skipped,
@@ -56,7 +57,8 @@ def predict(
     _require_engine(engine, workers, address)
     if for_spreadsheets and as_json:
         raise ParameterError("--for-spreadsheets is for CSV, and --json writes none.")
-    jobs = [Job(each, tuple(reading_options(each, read).items())) for each in data]
+    for each in data:
+        reading_options(each, read)
     with progress_bars() as bars:
         waiting = bars.add_task("opening the model", total=None)
         from kgnn.estimator.saving import file_of
@@ -68,12 +70,22 @@ def predict(
             require_writable(Path(output), file, *data)
         opened = _opened(file)
         _require_promise(opened, sets)
-        asked = Asked(file, sets, as_json, len(data) > 1, skip_bad, for_spreadsheets)
+        jobs = []
+        for each in data:
+            options = reading_options(each, as_fitted(each, read, opened))
+            jobs.append(Job(each, tuple(options.items())))
+        from kgnn.graphs.loading import columns_of
+
+        given = dict.fromkeys(
+            column for job in jobs for column in columns_of(job.source, **dict(job.options))
+        )
+        asked = Asked(file, sets, as_json, len(data) > 1, skip_bad, for_spreadsheets, tuple(given))
         summary = Summary()
         bars.update(waiting, description="predicting", completed=0)
         with limit_threads(threads), writing(output) as stream:
             named = ["source"] if asked.names_source else []
             headings = [*named, *columns(opened, has_sets=sets is not None)]
+            headings += [f"given_{name}" if name in headings else name for name in given]
             heading = "" if as_json else csv_line(headings, for_spreadsheets)
             for lines, part in _parts(asked, jobs, engine, workers, address):
                 stream.write(heading + lines)
@@ -100,6 +112,7 @@ class Asked(NamedTuple):
     names_source: bool
     skips_bad: bool = False
     for_spreadsheets: bool = False
+    columns: tuple[str, ...] = ()  # of the data, which are written beside the answers
 
 
 @dataclass
@@ -146,7 +159,7 @@ def answer_lines(asked: Asked, job: Job) -> Iterator[Part]:
     from kgnn.graphs.loading import stream
 
     model = _opened(asked.model)
-    write = _writer(asked, job.source)
+    write = _writer(asked, job)
     skipped = Skipped()
     reading: dict[str, Any] = {
         "has_node_labels": model.familiar_.has_labels,
@@ -183,13 +196,24 @@ def _opened(file: str) -> GraphClassifier:
     return open_model(file)
 
 
-def _writer(asked: Asked, source: str) -> Callable[[Answer], str]:
-    own = {"source": source} if asked.names_source else {}
-    if asked.as_json:
-        return lambda answer: json_line({**own, **answer.record()})
-    return lambda answer: csv_line(
-        [*own.values(), *answer.cells().values()], asked.for_spreadsheets
-    )
+def _writer(asked: Asked, job: Job) -> Callable[[Answer], str]:
+    """Return what writes an answer beside what the data have for its graph."""
+    from kgnn.graphs.loading import cells_of
+
+    own = {"source": job.source} if asked.names_source else {}
+    rows = cells_of(job.source, **dict(job.options))
+
+    def write(answer: Answer) -> str:
+        # Graphs come in the order of the table, in which some could not be read.
+        cells = next((cells for name, cells in rows if name == answer.id), {})
+        if asked.as_json:
+            told = {name: cells[name] for name in asked.columns if name in cells}
+            return json_line({**own, **answer.record(), **({"given": told} if told else {})})
+        added = [cells.get(name, "") for name in asked.columns]
+        line = [*own.values(), *answer.cells().values(), *added]
+        return csv_line(line, asked.for_spreadsheets)
+
+    return write
 
 
 def _summary(found: Iterable[Answer]) -> Summary:

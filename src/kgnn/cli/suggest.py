@@ -22,6 +22,7 @@ from kgnn.cli.own_graphs import (
     ReadOption,
     SettingsOption,
     SkipBad,
+    as_fitted,
     reading_options,
     require_labels_file,
     require_writable,
@@ -130,7 +131,9 @@ def _suggest(
 
         model = open_model(path)
         reading = given.completed(model.fitted_on_.get("read"))
-        if reading != given:
+        if reading.data != (model.fitted_on_.get("read") or {}).get("data"):
+            reading = reading._replace(settings=as_fitted(reading.data, given.settings, model))
+        elif reading != given:
             say(f"reading {reading.data} with {shlex.join(reading.words()[1:])}, as for the fit")
         read = reading.load()
         tell_skipped(read.skipped)
@@ -140,13 +143,20 @@ def _suggest(
     if output is not None:
         require_writable(output, *(table.paths or []))
         columns = [table.id_column or "id", table.label_column or "label"]
+        options = reading_options(reading.data, reading.settings)
         why = [column for column in _WHY if column not in columns]
+        from kgnn.graphs.loading import columns_of
+
+        cells = _cells(reading, {each.name for each in found})
+        own = [name for name in columns_of(reading.data, **options) if name not in columns]
+        headings = [*columns, *why, *(f"given_{name}" if name in why else name for name in own)]
         rows = [
-            {columns[0]: each.name, columns[1]: "", **{key: getattr(each, key) for key in why}}
+            [each.name, "", *(getattr(each, key) for key in why)]
+            + [cells.get(each.name, {}).get(name, "") for name in own]
             for each in found
         ]
         everything = {"dataset": graphs.name, "suggestions": listed}
-        _write(output, dict.fromkeys([*columns, *why]), rows, everything, for_spreadsheets)
+        _write(output, headings, rows, everything, for_spreadsheets)
         if rows and output.suffix.lower() == ".csv":
             _tell_next(model, reading, read, output)
     if as_json:
@@ -155,6 +165,14 @@ def _suggest(
         err().print(f"All graphs of {graphs.name} have a label or look exactly like a labeled one.")
     elif output is None:
         out().print(_as_table(graphs.name, found))
+
+
+def _cells(reading: Reading, names: set[str]) -> dict[str, dict[str, str]]:
+    """Return what a table of graphs has for some of them."""
+    from kgnn.graphs.loading import cells_of
+
+    options = reading_options(reading.data, reading.settings)
+    return {name: cells for name, cells in cells_of(reading.data, **options) if name in names}
 
 
 def _tell_next(model: GraphClassifier, reading: Reading, read: LabeledGraphs, output: Path) -> None:
@@ -227,7 +245,7 @@ def _simulate(
         save(labeling_chart(done, method).figure(), output)
         say(f"wrote {output}")
     elif output is not None:
-        _write(output, Fit._fields, summary["fits"], summary)
+        _write(output, Fit._fields, (fit.values() for fit in summary["fits"]), summary)
     if as_json:
         print_json(summary)
     else:
@@ -268,14 +286,14 @@ def _cell(value: Any) -> str:
 def _write(
     path: Path,
     columns: Iterable[str],
-    rows: list[dict[str, Any]],
+    rows: Iterable[Iterable[Any]],
     everything: dict[str, Any],
     for_spreadsheets: bool = False,
 ) -> None:
     if path.suffix.lower() == ".json":
         _write_text(path, json.dumps(everything, indent=2, ensure_ascii=False) + "\n")
         return
-    cells = [[_cell(value) for value in row.values()] for row in rows]
+    cells = [list(map(_cell, row)) for row in rows]
     _write_text(path, "".join(csv_line(row, for_spreadsheets) for row in [list(columns), *cells]))
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import GraphDataset, ShortInts
 from kgnn.graphs.labels import recode
 from kgnn.kernels.attributes import Scaling
+from kgnn.kernels.edge_kinds import EdgeKinds
 
 # Half-octaves of the degree: 0, 1, 2, 3, 4–5, 6–7, 8–11, … up to a million.
 _DEGREE_BINS = 40
@@ -32,15 +32,20 @@ class NodeFeatures:
     middles: tuple[float, ...] = ()
     distances: tuple[float, ...] = ()
     degrees: bool = False  # whether nodes without labels get their degree, to half an octave
-    edge_names: tuple[str, ...] = ()  # labels of edges; empty without
+    edges: EdgeKinds = EdgeKinds()
 
     @classmethod
     def of(cls, graphs: GraphDataset, degrees: bool = False) -> NodeFeatures:
         """Describe the nodes and edges of a training set, with all that they carry."""
         attributes, labels = graphs.node_attributes, graphs.node_label_names
         scaling = Scaling((), ()) if attributes is None else Scaling.of(attributes)
-        edges = graphs.edge_label_names if graphs.edge_labels is not None else ()
-        return cls(labels, scaling.middles, scaling.distances, degrees and not labels, edges)
+        return cls(
+            labels,
+            scaling.middles,
+            scaling.distances,
+            degrees and not labels,
+            EdgeKinds.of(graphs),
+        )
 
     @property
     def n_attributes(self) -> int:
@@ -50,7 +55,7 @@ class NodeFeatures:
     @property
     def n_edge_kinds(self) -> int:
         """Kinds of edges that a network learns to tell apart; 0 if it need not."""
-        return len(self.edge_names)
+        return len(self.edges)
 
     @property
     def width(self) -> int:
@@ -82,17 +87,7 @@ class NodeFeatures:
 
     def arc_kinds(self, graphs: GraphDataset) -> ShortInts | None:
         """Return the kind of each arc, from 1 on, the last for unknown labels; None without."""
-        if not self.edge_names:
-            return None
-        if graphs.edge_labels is None:
-            if graphs.n_arcs == 0:
-                return np.empty(0, dtype=np.int32)
-            raise GraphDataError(
-                f"edges of '{graphs.name}' have no labels, but the model was trained on graphs "
-                "whose edges have; give them labels, or train without (use_edge_labels=False)"
-            )
-        codes = recode(graphs.edge_labels, graphs.edge_label_names, self.edge_names)
-        return (np.where(codes >= 0, codes, len(self.edge_names)) + 1).astype(np.int32)
+        return self.edges.codes(graphs) if self.edges else None
 
     @property
     def _table(self) -> Any:

@@ -221,4 +221,4 @@ def _n_dropped(graphs: GraphDataset, share: float) -> Ints:
 
 
 def _without_edge_data(graphs: GraphDataset) -> GraphDataset:
-    return replace(graphs, edge_labels=None, edge_label_names=(), edge_weights=None)
+    return graphs.without_edge_data()

@@ -18,7 +18,9 @@ from kgnn.graphs.graph import GraphDataset
 _CARRIED = {
     "node_attributes": ("node attributes", "use_node_attributes"),
     "edge_labels": ("edge labels", "use_edge_labels"),
-    "edge_weights": ("edge weights", ""),
+    "edge_directions": ("edge directions", "use_edge_labels"),
+    "edge_weights": ("edge weights", "use_edge_labels"),
+    "edge_attributes": ("edge attributes", "use_edge_labels"),
 }
 
 
@@ -39,12 +41,23 @@ def unused_by(method: Any, graphs: GraphDataset) -> tuple[str, ...]:
     return tuple(
         words
         for name, (words, switch) in _CARRIED.items()
-        if getattr(graphs, name) is not None and not _can_use(method, switch)
+        if getattr(graphs, name) is not None and not _can_use(method, name, switch)
     )
 
 
-def _can_use(method: Any, switch: str) -> bool:
-    return hasattr(method, switch) and switch not in method._idle_switches()
+def unused_in_words(unused: tuple[str, ...]) -> str:
+    """Write what is not used; empty where nothing is left out.
+
+    Examples
+    --------
+    >>> unused_in_words(("node attributes", "edge labels"))
+    'the method does not use the node attributes and edge labels'
+    """
+    return f"the method does not use the {' and '.join(unused)}" if unused else ""
+
+
+def _can_use(method: Any, name: str, switch: str) -> bool:
+    return hasattr(method, switch) and not {name, switch} & set(method._idle_switches())
 
 
 def warn_of_unused(method: Any, unused: tuple[str, ...], graphs: GraphDataset) -> None:

@@ -388,7 +388,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _idle_switches(self) -> tuple[str, ...]:
-        """Return those of the method's switches for what graphs carry that switch nothing here."""
+        """Return those of the method's switches for what graphs carry that switch nothing here.
+
+        Also what a switch is for but the method does not read, such as ``edge_weights``.
+        """
         return ()
 
     def _can_predict(self) -> bool:

@@ -12,6 +12,7 @@ What a graph lacks has no evidence, although it may decide the class.
 Measured are single nodes, and the *rooted substructures* of the graph: all nodes with the same
 Weisfeiler-Lehman color of some depth, that is, with the same surroundings up to that distance. Sets
 of more than half of the nodes are skipped, because too little of the graph would be left.
+Substructures of molecules are written as SMARTS.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.molecules import fragment, is_molecule, written_out
 from kgnn.kernels.colors import colors, neighbor_sums, numbered, resolve_start
 from kgnn.kernels.weisfeiler_lehman import subtree
 
@@ -45,7 +47,8 @@ _TINY = np.finfo(np.float64).tiny
 class Substructure:
     """Nodes with the same surroundings, and their evidence."""
 
-    text: str  # the rooted subtree: a node's label, then its neighbors in parentheses
+    # The rooted subtree: a node's label, then its neighbors in parentheses; SMARTS of molecules.
+    text: str
     depth: int  # how far the surroundings reach
     nodes: tuple[int, ...]
     # For the predicted class, from −20 to 20: by the model (``prediction``), and by its networks if
@@ -83,7 +86,8 @@ def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 
     >>> np.round(measure(by_oxygen, water, 0).nodes, 2).tolist()
     [2.2, 0.0, 0.0]
     """
-    parts, notes = _affordable(graph, depth)
+    written = written_out(graph)
+    parts, notes = _affordable(written, depth)
     if not parts:
         return Evidence((0.0,) * graph.n_nodes, (), notes)
     proba = predict(without(graph, [np.empty(0, dtype=np.int64), *(part.nodes for part in parts)]))
@@ -92,10 +96,10 @@ def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 
         who: np.clip(each[0] - each[1:], -MOST_EVIDENCE, MOST_EVIDENCE)
         for who, each in odds.items()
     }
-    start = resolve_start(graph, "auto")
+    start = resolve_start(written, "auto")
     found = [
         Substructure(
-            _text(graph, int(part.nodes[0]), part.depth, start),
+            _text(written, int(part.nodes[0]), part.depth, start),
             part.depth,
             tuple(part.nodes.tolist()),
             {who: float(fall[row]) for who, fall in falls.items()},
@@ -144,7 +148,7 @@ def _affordable(graph: GraphDataset, depth: int) -> tuple[list[_Part], tuple[str
 def _substructures(graph: GraphDataset, depth: int) -> list[_Part]:
     """Return the sets of nodes that look alike; equal sets once, at the least depth."""
     parts: dict[bytes, _Part] = {}
-    for level, coloring in enumerate(colors(graph, depth)):
+    for level, coloring in enumerate(colors(graph, depth, edge_labels=graph.has_edge_kinds)):
         _, number = numbered(coloring)
         order = np.argsort(number, kind="stable")
         classes = np.split(order, np.cumsum(np.bincount(number))[:-1])
@@ -163,10 +167,16 @@ def _of_nodes(graph: GraphDataset, parts: list[_Part], falls: Floats) -> tuple[f
 
 def _text(graph: GraphDataset, node: int, depth: int, start: str) -> str:
     """Write a subtree out, as deep as it can be read."""
+    one = graph[0]
+    if is_molecule(one):
+        edges = [(u, v) for u, v in one.edges.tolist()]
+        found = fragment(one.node_labels or [], edges, one.edge_labels or [], node, depth)
+        if found is not None:
+            return found
     written = depth
     while written > 1 and _n_walks(graph, written)[node] > _LONGEST_WALKS:
         written -= 1
-    text = subtree(graph, node, written, start=start)
+    text = subtree(graph, node, written, start=start, edge_labels=graph.has_edge_kinds)
     if depth > 0 and graph.degrees[node] == 0:
         return f"{text}()"  # not the same as any node with that label
     if len(text) > _LONGEST_TEXT:

@@ -243,7 +243,7 @@ def signed(evidence: float) -> str:
     return f"{evidence:+,.{decimals}f}".replace("-", "−")
 
 
-def node_list(nodes: tuple[int, ...], most: int = 8) -> str:
+def node_list(nodes: tuple[int, ...], most: int = 8, word: str = "node") -> str:
     """Write a list of nodes, shortened.
 
     Examples
@@ -253,7 +253,7 @@ def node_list(nodes: tuple[int, ...], most: int = 8) -> str:
     """
     listed = ", ".join(map(str, nodes[:most]))
     more = f" and {len(nodes) - most:,} more" if len(nodes) > most else ""
-    return f"node{'s' if len(nodes) > 1 else ''} {listed}{more}"
+    return f"{word}{'s' if len(nodes) > 1 else ''} {listed}{more}"
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:
@@ -262,7 +262,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     parts = {who: each for who, each in explanation.proba.items() if who != PREDICTION}
     each = [f"{NETWORK_NAMES.get(who, who)} {proba[place]:.1%}" for who, proba in parts.items()]
     own = f" ({', '.join(each)})" if each else ""
-    yield f"Graph {graph.name}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges"
+    yield f"Graph {graph.name}: {', '.join(graph.size)}"
     yield f"Prediction: class {explanation.predicted}, {explanation.confidence:.1%}{own}"
     yield promised(explanation)
     yield familiarity(explanation)
@@ -271,7 +271,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         if found:
             yield f"Evidence {'against' if against else 'for'} class {explanation.predicted}:"
         for part in found:
-            told = f"{node_list(part.nodes)}; {part.without:.1%} without"
+            told = f"{node_list(part.nodes, word=graph.words[0])}; {part.without:.1%} without"
             yield f"  {signed(part.evidence[PREDICTION]):>6}  {part.text}  ({told})"
     yield from explanation.evidence.notes
     has_memory = any(each.attention for each in explanation.neighbors)

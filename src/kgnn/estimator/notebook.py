@@ -63,7 +63,10 @@ def explanation_html(explanation: Explanation) -> str:
     parts = (*explanation.speaking(), *explanation.speaking(against=True))
     evidence = html_table(
         ["evidence", "substructure", "where"],
-        [(signed(p.evidence[PREDICTION]), p.text, node_list(p.nodes)) for p in parts],
+        [
+            (signed(p.evidence[PREDICTION]), p.text, node_list(p.nodes, word=graph.words[0]))
+            for p in parts
+        ],
     )
     near = [
         card(

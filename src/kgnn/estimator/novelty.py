@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.molecules import written_out
 from kgnn.kernels.colors import Colors, colors
 
 _RARE = 0.99  # quantile of the shares of unseen neighborhoods among training graphs
@@ -57,6 +58,7 @@ class Familiar:
         >>> [n.is_novel for n in familiar.compare(planted_motifs(2))]
         [True, True]
         """
+        graphs = written_out(graphs)
         coloring = _neighborhoods(graphs)
         known, place = np.unique(coloring, return_inverse=True)
         pairs = np.unique(np.column_stack([graphs.node_graphs, place.reshape(-1)]), axis=0)
@@ -82,6 +84,7 @@ class Familiar:
 
     def compare(self, graphs: GraphDataset) -> list[Novelty]:
         """Return for each graph how it differs from the training graphs."""
+        graphs = written_out(graphs)
         strange = _mean_by_graph(graphs, ~np.isin(_neighborhoods(graphs), self.neighborhoods))
         unknown = self._unknown_labels(graphs)
         sizes = graphs.graph_sizes.tolist()

@@ -39,6 +39,7 @@ _DEPTHS = ("layers", "hops")
 # All classes that may be built, by module.
 _CLASSES = {
     "kgnn.graphs.graph": ("GraphDataset",),
+    "kgnn.kernels.edge_kinds": ("EdgeKinds",),
     "kgnn.kernels.weisfeiler_lehman": ("WeisfeilerLehman",),
     "kgnn.kernels.optimal_assignment": ("OptimalAssignment",),
     "kgnn.kernels.shortest_paths": ("ShortestPaths",),

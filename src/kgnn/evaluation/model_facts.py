@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kgnn.estimator.carried import unused_in_words
 from kgnn.estimator.registry import name_of
 from kgnn.estimator.suspicion import Suspicion, suspicious_labels
 from kgnn.evaluation.metrics import Quality, quality
@@ -91,7 +92,7 @@ def facts_of(
     return ModelFacts(
         name_of(type(model)),
         changed_parameters(model),
-        describe(graphs),
+        [*describe(graphs), *filter(None, [unused_in_words(model.unused_)])],
         use.reason,
         basis_in_words(model),
         held_out_quality(model),

@@ -8,10 +8,10 @@ from .interop import from_networkx as from_networkx
 from .interop import to_networkx as to_networkx
 from .loading import dataset_names as dataset_names
 from .loading import load as load
+from .molecules import from_smiles as from_smiles
 from .packing import concatenate as concatenate
 from .packing import pack as pack
 from .pyg_data import from_pyg as from_pyg
 from .pyg_data import to_pyg as to_pyg
-from .readers.smiles import from_smiles as from_smiles
 
 __all__: list[str]

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
+from kgnn.errors import (
+    ArchiveError,
+    ErrorHandler,
+    GraphDataError,
+    ParameterError,
+    Skipped,
+    excerpt,
+)
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
 from kgnn.graphs.labels import is_unknown
 from kgnn.graphs.packing import MAX_NODES, finite, pack
@@ -56,7 +63,8 @@ class GraphCollector:
     """Graphs on their way into a `GraphDataset`, each with the place where it was found.
 
     Either all graphs have a kind of data or none; graphs without nodes (edges) need no data on
-    nodes (edges). Errors begin with the place, such as ``molecules.jsonl, line 3``.
+    nodes (edges). With ``directed``, directions of edges are kept. Errors begin with the place,
+    such as ``molecules.jsonl, line 3``.
 
     Examples
     --------
@@ -66,7 +74,8 @@ class GraphCollector:
     GraphDataset('molecules': 1 graphs, 1 classes, 1 labeled)
     """
 
-    def __init__(self, bare: BareNodes | None = None) -> None:
+    def __init__(self, directed: bool = False, bare: BareNodes | None = None) -> None:
+        self._directed = directed
         self._bare = bare or BareNodes()  # of this input, which may fill several collectors
         self._node_counts: list[int] = []
         self._n_nodes = 0
@@ -78,6 +87,7 @@ class GraphCollector:
         self._node_attributes = _Column("node attributes")
         self._edge_labels = _Column("edge labels")
         self._edge_weights = _Column("edge weights")
+        self._edge_attributes = _Column("edge attributes")
 
     def __len__(self) -> int:
         return len(self._node_counts)
@@ -92,6 +102,7 @@ class GraphCollector:
         node_attributes: ArrayLike | None = None,
         edge_labels: Sequence[Hashable] | None = None,
         edge_weights: ArrayLike | None = None,
+        edge_attributes: ArrayLike | None = None,
         target: Hashable | None = None,
         name: str | None = None,
     ) -> None:
@@ -106,17 +117,19 @@ class GraphCollector:
         _require_text(place, "target and name", told)
         attributes = finite(node_attributes, f"{place}: node attributes")
         weights = finite(edge_weights, f"{place}: edge weights")
+        of_edges = finite(edge_attributes, f"{place}: edge attributes")
         columns = (
             (self._node_labels, n_nodes, node_labels),
             (self._node_attributes, n_nodes, None if attributes is None else _2d(attributes)),
             (self._edge_labels, len(pairs), edge_labels),
             (self._edge_weights, len(pairs), weights),
+            (self._edge_attributes, len(pairs), None if of_edges is None else _2d(of_edges)),
             (self._names, 1, None if name is None else [name]),
         )
         # All checks come before all changes, so that a rejected graph leaves no trace.
         for column, n, values in columns:
             column.check(place, n, values)
-        _require_consistent(place, pairs, edge_labels, weights)
+        _require_consistent(place, pairs, edge_labels, weights, of_edges, self._directed)
         is_bare = node_labels is None and attributes is None
         n_bare = max(0, n_nodes - 2 * len(pairs)) if is_bare else 0
         self._bare.check(place, n_bare)
@@ -154,8 +167,23 @@ class GraphCollector:
             node_attributes=self._node_attributes.stacked(),
             edge_labels=self._edge_labels.listed(),
             edge_weights=self._edge_weights.stacked(),
+            edge_attributes=self._edge_attributes.stacked(),
             graph_names=self._names.listed(),
+            directed=self._directed,
         )
+
+
+def is_directed(directed: bool | str) -> bool:
+    """Read the option ``directed``, which is a text on the command line.
+
+    Examples
+    --------
+    >>> is_directed("true"), is_directed(False)
+    (True, False)
+    """
+    if directed not in (True, False, "true", "false"):
+        raise ParameterError(f"'directed' must be true or false, got '{excerpt(directed)}'.")
+    return directed in (True, "true")
 
 
 def require_graphs(graphs: Iterable[Any], kind: type, what: str, argument: str) -> list[Any]:
@@ -171,28 +199,41 @@ def require_graphs(graphs: Iterable[Any], kind: type, what: str, argument: str) 
 
 def collect(name: str, found: Found) -> GraphDataset:
     """Pack graphs into a dataset."""
-    return collect_readable(name, lambda _: found, raise_error)
+    return collect_readable(name, lambda _: found)
 
 
-def collect_readable(name: str, read: ReadWith, on_error: ErrorHandler) -> GraphDataset:
-    """Pack the graphs that can be read into a dataset.
+def collect_readable(
+    name: str, read: ReadWith, on_error: ErrorHandler | None = None, directed: bool = False
+) -> GraphDataset:
+    """Pack the graphs that can be read into a dataset; without ``on_error``, all must be.
 
     If one is skipped, graphs without a name are named by their position; see `collect_runs`.
     """
-    graphs, positions = GraphCollector(), list[int]()
-    for position, place, graph in _numbered(read, on_error):
-        try:
-            graphs.add(place, **graph)
-        except GraphDataError as error:
-            on_error(error)
-        else:
-            positions.append(position)
+    graphs, positions, skipped = GraphCollector(directed), list[int](), Skipped()
+    handle = on_error or skipped
+    try:
+        for position, place, graph in numbered(read, handle):
+            try:
+                graphs.add(place, **graph)
+            except GraphDataError as error:
+                handle(error)
+            else:
+                positions.append(position)
+    except ArchiveError:
+        raise
+    except GraphDataError as error:
+        # That nothing is left follows from what is wrong with each graph.
+        raise skipped.error(f"'{name}'") if skipped.n else error from error
+    if skipped.n:
+        raise skipped.error(f"'{name}'")
     dataset = graphs.dataset(name)
     none_skipped = positions == list(range(len(positions)))
     return dataset if none_skipped else _named_by(positions, dataset)
 
 
-def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[GraphDataset]:
+def collect_runs(
+    name: str, read: ReadWith, on_error: ErrorHandler, directed: bool = False
+) -> Iterator[GraphDataset]:
     """Collect graphs as they are read and yield them as datasets of bounded size.
 
     ``read`` is called with an error handler and yields graphs one by one. Graphs without a name are
@@ -201,8 +242,8 @@ def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[
     # Hashes take little memory; collisions among a hundred million names are very rare.
     names_before = set[int]()
     bare = BareNodes()
-    run, size, positions = GraphCollector(bare), 0, list[int]()
-    for position, place, graph in _numbered(read, on_error):
+    run, size, positions = GraphCollector(directed, bare), 0, list[int]()
+    for position, place, graph in numbered(read, on_error):
         try:
             if graph["name"] is not None and hash(graph["name"]) in names_before:
                 raise GraphDataError(
@@ -217,12 +258,12 @@ def collect_runs(name: str, read: ReadWith, on_error: ErrorHandler) -> Iterator[
         size += graph["n_nodes"] + len(graph["edges"])
         if len(run) >= GRAPHS_AT_ONCE or size >= SIZE_AT_ONCE:
             yield _named_by(positions, run.dataset(name))
-            run, size, positions = GraphCollector(bare), 0, []
+            run, size, positions = GraphCollector(directed, bare), 0, []
     if len(run):
         yield _named_by(positions, run.dataset(name))
 
 
-def _numbered(read: ReadWith, on_error: ErrorHandler) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def numbered(read: ReadWith, on_error: ErrorHandler) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Yield graphs with their position, for which those that cannot be read count, too."""
     n_unread = 0
 
@@ -324,23 +365,30 @@ def _checked_pairs(place: str, n_nodes: int, edges: ArrayLike) -> Ints:
 
 
 def _require_consistent(
-    place: str, pairs: Ints, labels: Sequence[Hashable] | None, weights: Floats | None
+    place: str,
+    pairs: Ints,
+    labels: Sequence[Hashable] | None,
+    weights: Floats | None,
+    attributes: Floats | None,
+    directed: bool,
 ) -> None:
     """Reject an edge that is given twice with different data."""
-    if labels is None and weights is None:
+    if labels is None and weights is None and attributes is None:
         return
-    ends = [(u, v) if u <= v else (v, u) for u, v in pairs.tolist()]
+    ends = [(u, v) if u <= v or directed else (v, u) for u, v in pairs.tolist()]
     if len(set(ends)) == len(ends):
         return
     names = repeat("") if labels is None else map(str, labels)
     numbers = repeat(0.0) if weights is None else weights.tolist()
-    known: dict[tuple[int, int], tuple[str, float]] = {}
-    for row, (edge, name, number) in enumerate(zip(ends, names, numbers, strict=False)):
-        if known.setdefault(edge, (name, number)) != (name, number):
+    tables = repeat([]) if attributes is None else attributes.tolist()
+    known: dict[tuple[int, int], Any] = {}
+    for row, (edge, *data) in enumerate(zip(ends, names, numbers, tables, strict=False)):
+        if known.setdefault(edge, data) != data:
             u, v = pairs[row]
             raise GraphDataError(
-                f"{place}: the edge {u}, {v} is there twice, with different labels or weights; "
-                "graphs are undirected and keep one edge between two nodes"
+                f"{place}: the edge {u}, {v} is there twice, with different labels, weights or "
+                "attributes; one edge is kept between two nodes"
+                f"{'' if directed else ' (with directed=True one in each direction)'}"
             )
 
 

@@ -64,6 +64,9 @@ def _edge_data(graphs: GraphDataset) -> str:
     n = len(graphs.edge_label_names)
     parts = [] if graphs.edge_labels is None else [f"{n:,} label{_s(n)}"]
     parts += [] if graphs.edge_weights is None else ["weights"]
+    parts += [] if graphs.edge_directions is None else ["directions"]
+    if graphs.edge_attributes is not None and (d := graphs.edge_attributes.shape[1]):
+        parts.append(f"{d:,} attribute{_s(d)}")
     return f", edges have {' and '.join(parts)}" if parts else ""
 
 

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from kgnn.colors import N_SERIES, css_color
+from kgnn.graphs.molecules import is_molecule, written_out
 
 if TYPE_CHECKING:
     from kgnn.graphs.graph import Graph
@@ -56,6 +57,18 @@ class Sketch:
     node_labels: tuple[str, ...]  # of the nodes to draw; empty where they have none
     edge_labels: tuple[str, ...] = ()  # of the edges to draw; empty where they have none
 
+    @property
+    def words(self) -> tuple[str, str]:
+        """What nodes and edges are called."""
+        return ("atom", "bond") if is_molecule(self) else ("node", "edge")
+
+    @property
+    def size(self) -> tuple[str, str]:
+        """Numbers of nodes and edges in words, such as ``3 atoms`` and ``2 bonds``."""
+        counts = zip((self.n_nodes, self.n_edges), self.words, strict=True)
+        nodes, edges = (f"{n:,} {word}{'s' * (n != 1)}" for n, word in counts)
+        return nodes, edges
+
     @classmethod
     def of(cls, graph: Graph, importance: tuple[float, ...] = ()) -> Sketch:
         """Sketch a graph; of a large one, the surroundings of its most important nodes.
@@ -73,7 +86,8 @@ class Sketch:
         place[nodes] = np.arange(len(nodes))
         edges = place[graph.edges]
         drawn = np.flatnonzero((edges >= 0).all(axis=1)).tolist()
-        labels, edge_labels = graph.node_labels or [], graph.edge_labels or []
+        written = written_out(graph.dataset[[graph.row]])[0]
+        labels, edge_labels = written.node_labels or [], written.edge_labels or []
         return cls(
             graph.name,
             graph.n_nodes,
@@ -142,7 +156,7 @@ def draw(
     >>> draw(path).count("<circle")
     3
     """
-    from kgnn.graphs.molecule import draw_molecule
+    from kgnn.graphs.molecule_drawing import draw_molecule
 
     molecule = draw_molecule(sketch, marks, numbered=numbered or (), width=width, height=height)
     if molecule is not None:
@@ -186,16 +200,9 @@ def is_named(sketch: Sketch) -> bool:
 
 def size_in_words(sketch: Sketch) -> str:
     """Say how large a graph is, of a molecule in the words of chemists."""
-    from kgnn.graphs.molecule import is_molecule
-
-    dots, lines = ("atom", "bond") if is_molecule(sketch) else ("node", "edge")
-    told = [
-        f"{n:,} {what}{'s' * (n != 1)}"
-        for n, what in ((sketch.n_nodes, dots), (sketch.n_edges, lines))
-    ]
-    if len(sketch.nodes) < sketch.n_nodes:
-        told.append(f"{len(sketch.nodes):,} of them drawn")
-    return ", ".join(told)
+    is_whole = len(sketch.nodes) == sketch.n_nodes
+    drawn = [] if is_whole else [f"{len(sketch.nodes):,} of them drawn"]
+    return ", ".join([*sketch.size, *drawn])
 
 
 def framed(width: float, height: float, shapes: Iterable[Markup | None], label: str) -> Markup:
@@ -229,9 +236,9 @@ def text(
 
 def node_notes(sketch: Sketch) -> list[str]:
     """Return number and label of each node that is drawn."""
-    labels = sketch.node_labels or ("",) * len(sketch.nodes)
+    word, labels = sketch.words[0], sketch.node_labels or ("",) * len(sketch.nodes)
     return [
-        f"node {node}: {label}" if label else f"node {node}"
+        f"{word} {node}: {label}" if label else f"{word} {node}"
         for node, label in zip(sketch.nodes, labels, strict=True)
     ]
 

@@ -21,6 +21,8 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 # Raised when the packed layout changes, so that old fingerprints and caches no longer match.
 LAYOUT = 1
+# Of edges in both directions, along an arc and against it.
+_ARROWS = ("↔", "→", "←")
 
 
 def ranges(starts: Ints, lengths: Ints) -> Ints:
@@ -52,11 +54,12 @@ def frozen(array: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphDataset:
-    """Many undirected graphs, packed in flat arrays with offsets; immutable.
+    """Many graphs, packed in flat arrays with offsets; immutable.
 
     Nodes are numbered over all graphs; graph ``g`` has the nodes
     ``node_offsets[g]:node_offsets[g + 1]``. An edge {u, v} is two *arcs*, u→v and v→u; a self loop
-    is one. Arcs are sorted by source node, then by neighbor, so that
+    is one. Where directions are kept, each arc says whether the edge goes its way. Arcs are sorted
+    by source node, then by neighbor, so that
     ``neighbors[arc_offsets[v]:arc_offsets[v + 1]]`` are the neighbors of node ``v`` and equal
     graphs have equal arrays. Build one with `kgnn.load`, `kgnn.from_networkx`, `kgnn.from_pyg` or
     `kgnn.graphs.packing.pack`.
@@ -80,6 +83,10 @@ class GraphDataset:
         Categorical label of each arc as a position in ``edge_label_names``.
     edge_label_names : tuple of str
     edge_weights : (n_arcs,) float64 or None
+    edge_directions : (n_arcs,) int8 or None
+        1 for an arc along an edge, −1 for one against it, 0 where there are edges in both
+        directions; None for undirected graphs. An arc against an edge has its label and weight.
+    edge_attributes : (n_arcs, d) float64 or None
     graph_names : (n_graphs,) str or None
 
     Examples
@@ -104,6 +111,8 @@ class GraphDataset:
     edge_labels: ShortInts | None = None
     edge_label_names: tuple[str, ...] = ()
     edge_weights: Floats | None = None
+    edge_directions: NDArray[np.int8] | None = None
+    edge_attributes: Floats | None = None
     graph_names: NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
@@ -166,11 +175,40 @@ class GraphDataset:
 
     @cached_property
     def edge_counts(self) -> Ints:
-        """Number of edges of each graph: distinct unordered pairs, a self loop counts once."""
+        """Number of edges of each graph: distinct pairs, a self loop counts once.
+
+        Pairs are ordered where directions are kept.
+        """
         first_arc = self.arc_offsets[self.node_offsets]
+        if self.edge_directions is not None:
+            along = np.concatenate([[0], np.cumsum(self.edge_directions >= 0)])
+            return frozen(np.diff(along[first_arc]))
         is_loop = self.neighbors == self.arc_sources
         loops_before = np.searchsorted(np.flatnonzero(is_loop), first_arc)
         return frozen((np.diff(first_arc) + np.diff(loops_before)) // 2)
+
+    # -- kinds of edges ---------------------------------------------------------------------------
+
+    @property
+    def has_edge_kinds(self) -> bool:
+        """Whether edges differ by label or direction."""
+        return self.edge_labels is not None or self.edge_directions is not None
+
+    @property
+    def arc_kinds(self) -> ShortInts | None:
+        """Label and direction of each arc as a position in `arc_kind_names`."""
+        if self.edge_directions is None:
+            return self.edge_labels
+        directions = self.edge_directions.astype(np.int32) % len(_ARROWS)
+        return directions if self.edge_labels is None else self.edge_labels * 3 + directions
+
+    @property
+    def arc_kind_names(self) -> tuple[str, ...]:
+        """Labels of arcs, with an arrow where directions are kept."""
+        if self.edge_directions is None:
+            return self.edge_label_names
+        labels = ("",) if self.edge_labels is None else self.edge_label_names
+        return tuple(f"{label}{arrow}" for label in labels for arrow in _ARROWS)
 
     # -- content ----------------------------------------------------------------------------------
 
@@ -240,6 +278,8 @@ class GraphDataset:
             node_attributes=None if self.node_attributes is None else self.node_attributes[nodes],
             edge_labels=None if self.edge_labels is None else self.edge_labels[arcs],
             edge_weights=None if self.edge_weights is None else self.edge_weights[arcs],
+            edge_directions=None if self.edge_directions is None else self.edge_directions[arcs],
+            edge_attributes=None if self.edge_attributes is None else self.edge_attributes[arcs],
             graph_names=None if self.graph_names is None else self.graph_names[rows],
         )
 
@@ -267,6 +307,19 @@ class GraphDataset:
             neighbors=self.neighbors[arcs],
             edge_labels=None if self.edge_labels is None else self.edge_labels[arcs],
             edge_weights=None if self.edge_weights is None else self.edge_weights[arcs],
+            edge_directions=None if self.edge_directions is None else self.edge_directions[arcs],
+            edge_attributes=None if self.edge_attributes is None else self.edge_attributes[arcs],
+        )
+
+    def without_edge_data(self) -> GraphDataset:
+        """Return the graphs with edges that are all alike."""
+        return replace(
+            self,
+            edge_labels=None,
+            edge_label_names=(),
+            edge_weights=None,
+            edge_directions=None,
+            edge_attributes=None,
         )
 
     def with_targets(self, targets: ArrayLike) -> GraphDataset:
@@ -321,7 +374,7 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
-        """Number of edges; a self loop counts once."""
+        """Number of edges; a self loop counts once, and two edges that run both ways are two."""
         return len(self.edges)
 
     @property
@@ -346,11 +399,17 @@ class Graph:
 
     @property
     def _is_edge(self) -> NDArray[np.bool_]:
+        directions = self.dataset.edge_directions
+        if directions is not None:
+            return directions[self.arc_slice] >= 0
         return self.arcs[:, 0] <= self.arcs[:, 1]
 
     @property
     def edges(self) -> Ints:
-        """Edges as an ``(n_edges, 2)`` array of local node numbers, smaller one first."""
+        """Edges as an ``(n_edges, 2)`` array of local node numbers.
+
+        The smaller one is first, or, where directions are kept, the one that the edge leaves.
+        """
         return self.arcs[self._is_edge]
 
     def neighbors(self, node: int) -> Ints:
@@ -385,6 +444,12 @@ class Graph:
         """Weight of each edge, in the order of `edges`."""
         weights = self.dataset.edge_weights
         return None if weights is None else weights[self.arc_slice][self._is_edge]
+
+    @property
+    def edge_attributes(self) -> Floats | None:
+        """Attributes of each edge, in the order of `edges`, ``(n_edges, d)``."""
+        attributes = self.dataset.edge_attributes
+        return None if attributes is None else attributes[self.arc_slice][self._is_edge]
 
     def __repr__(self) -> str:
         return f"Graph('{self.name}': {self.n_nodes} nodes, {self.n_edges} edges)"

@@ -25,15 +25,16 @@ from kgnn.graphs.labels import (
     require_length,
     targets_by_position,
 )
+from kgnn.graphs.molecules import from_smiles
 from kgnn.graphs.packing import concatenate
 from kgnn.graphs.pyg_data import from_pyg
-from kgnn.graphs.readers.smiles import from_smiles
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
-_USUAL = ("label", "attributes", "label", "weight")  # keys of data on nodes and edges
+# Keys of data on nodes, then on edges.
+_USUAL = ("label", "attributes", "label", "weight", "attributes")
 # What GML, GEXF and drawing programs add to nodes and edges; it says nothing of the graph.
 _OF_FORMATS = ("id", "viz", "graphics", "key")
 
@@ -123,25 +124,31 @@ def from_networkx(
     node_attributes: str | None = "attributes",
     edge_label: str | None = "label",
     edge_weight: str | None = "weight",
+    edge_attributes: str | None = "attributes",
     targets: Iterable[Hashable | None] | None = None,
     name: str = "networkx",
     graph_names: Iterable[str] | None = None,
+    directed: bool = False,
 ) -> GraphDataset:
     """Pack networkx graphs into a dataset.
 
-    Directed graphs are read as undirected, with a warning; parallel edges collapse.
+    Directed graphs are read as undirected, with a warning, unless ``directed`` says what is meant;
+    parallel edges collapse.
 
     Parameters
     ----------
     graphs : iterable of networkx.Graph
-    node_label, node_attributes, edge_label, edge_weight : str or None
-        Keys of the data of nodes and edges; either all have a key or none. None: leave it out.
+    node_label, node_attributes, edge_label, edge_weight, edge_attributes : str or None
+        Keys of the data of nodes and edges; either all have a key or none. None: leave it out. A
+        key of your own that no graph has is an error.
     targets : iterable, optional
         Class of each graph, by position; None, −1, NaN or empty text for unlabeled. Default:
         ``graph.graph["target"]``, ``["label"]`` or ``["y"]``.
     name : str
     graph_names : iterable of str, optional
         Default: the names of the graphs, if all have one.
+    directed : bool
+        Whether directions of edges are kept; an edge of an undirected graph runs both ways.
 
     Examples
     --------
@@ -150,6 +157,11 @@ def from_networkx(
     GraphDataset('networkx': 2 graphs, 2 classes, 2 labeled)
     """
     graphs = require_graphs(graphs, networkx().Graph, "a networkx graph", "graphs")
+    _require_known_keys(
+        graphs,
+        {"node_label": node_label, "node_attributes": node_attributes},
+        {"edge_label": edge_label, "edge_weight": edge_weight, "edge_attributes": edge_attributes},
+    )
     if targets is None:
         own = [_target_of(graph) for graph in graphs]
         classes = targets_by_position(own, "the target of graphs")
@@ -165,7 +177,8 @@ def from_networkx(
         classes,
         names,
         name=name,
-        keys=(node_label, node_attributes, edge_label, edge_weight),
+        keys=(node_label, node_attributes, edge_label, edge_weight, edge_attributes),
+        directed=directed,
     )
 
 
@@ -178,22 +191,26 @@ def pack_networkx(
     name: str,
     keys: Sequence[str | None] = _USUAL,
     on_error: ErrorHandler = raise_error,
+    directed: bool = False,
 ) -> GraphDataset:
     """Pack networkx graphs, each with the place that messages name."""
-    if n_directed := sum(graph.is_directed() for graph in graphs):
+    n_directed = sum(graph.is_directed() for graph in graphs)
+    if n_directed and not directed:
         warnings.warn(
-            f"{n_directed} of {len(graphs)} graphs are directed; they are read as undirected ones.",
+            f"{n_directed} of {len(graphs)} graphs are directed; they are read as undirected ones "
+            "(directed=True keeps directions).",
             KgnnWarning,
             stacklevel=3,
         )
     require_length(targets, len(graphs), "targets")
     require_length(graph_names, len(graphs), "graph_names")
     _warn_of_unread(graphs, keys)
-    collector = GraphCollector()
+    collector = GraphCollector(directed)
     for row, (graph, place) in enumerate(zip(graphs, places, strict=True)):
         own_name = None if graph_names is None else graph_names[row]
         try:
-            found = _parts(place, graph, keys)
+            # An edge without a direction runs both ways.
+            found = _parts(place, graph.to_directed(as_view=True) if directed else graph, keys)
             collector.add(place, **found, target=targets[row], name=own_name)
         except GraphDataError as error:
             on_error(error)
@@ -203,8 +220,8 @@ def pack_networkx(
 def to_networkx(dataset: GraphDataset) -> list[nx.Graph]:
     """Turn a dataset into networkx graphs, from which `from_networkx` makes the same dataset.
 
-    Nodes are numbered from 0; labels have the key ``label``, node attributes ``attributes``, edge
-    weights ``weight``; ``target`` and ``name`` are in ``graph.graph``.
+    Nodes are numbered from 0; labels have the key ``label``, attributes ``attributes``, weights of
+    edges ``weight``; ``target`` and ``name`` are in ``graph.graph``.
     """
     return [_to_networkx(graph) for graph in dataset]
 
@@ -230,6 +247,7 @@ def _parts(place: str, graph: nx.Graph, keys: Sequence[str | None]) -> dict[str,
         "node_attributes": _values(place, "node", nodes, keys[1]),
         "edge_labels": _values(place, "edge", edges, keys[2], is_label=True),
         "edge_weights": _values(place, "edge", edges, keys[3]),
+        "edge_attributes": _values(place, "edge", edges, keys[4]),
     }
 
 
@@ -250,6 +268,28 @@ def _warn_of_unread(graphs: Sequence[nx.Graph], keys: Sequence[str | None]) -> N
                 KgnnWarning,
                 stacklevel=4,
             )
+
+
+def _require_known_keys(
+    graphs: Sequence[nx.Graph],
+    of_nodes: dict[str, str | None],
+    of_edges: dict[str, str | None],
+) -> None:
+    """Refuse keys that no graph has, unless they are the usual ones, which graphs may lack."""
+    for wanted, what in ((of_nodes, "nodes"), (of_edges, "edges")):
+        unusual = {name: key for name, key in wanted.items() if key not in (None, *_USUAL)}
+        if not unusual:
+            continue
+        listed = (item for graph in graphs for item in getattr(graph, what)(data=True))
+        found = {key: None for *_, data in listed for key in data}
+        has_any = any(len(getattr(graph, what)) for graph in graphs)
+        for name, key in unusual.items():
+            if has_any and key not in found:
+                told = ", ".join(map(repr, found)) or "none"
+                raise GraphDataError(
+                    f"{name}='{key}': the {what} of no graph have this key; the keys that there "
+                    f"are: {excerpt(told, 300)}"
+                )
 
 
 def _target_of(graph: Any) -> Hashable | None:
@@ -280,7 +320,8 @@ def _values(
 
 
 def _to_networkx(graph: Graph) -> nx.Graph:
-    result = networkx().Graph()
+    nx = networkx()
+    result = nx.Graph() if graph.dataset.edge_directions is None else nx.DiGraph()
     result.add_nodes_from(range(graph.n_nodes))
     edges = graph.edges.tolist()
     result.add_edges_from(edges)
@@ -289,6 +330,7 @@ def _to_networkx(graph: Graph) -> nx.Graph:
     _set_data(nodes, "attributes", graph.node_attributes)
     _set_data([result.edges[edge] for edge in edges], "label", graph.edge_labels)
     _set_data([result.edges[edge] for edge in edges], "weight", graph.edge_weights)
+    _set_data([result.edges[edge] for edge in edges], "attributes", graph.edge_attributes)
     if graph.target is not None:
         result.graph["target"] = graph.target
     if graph.dataset.graph_names is not None:

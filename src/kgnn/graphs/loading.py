@@ -19,7 +19,8 @@ from kgnn.graphs import collector
 from kgnn.graphs.collector import named
 from kgnn.graphs.datasets import catalog, python_functions, sources, toy
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.readers import jsonl, network_files, smiles, tu
+from kgnn.graphs.molecules import MEANINGS
+from kgnn.graphs.readers import jsonl, network_files, sdf, smiles, tu
 
 Reader = Callable[..., GraphDataset]
 StreamReader = Callable[..., Iterator[GraphDataset]]
@@ -35,23 +36,35 @@ class Format(NamedTuple):
     # Called with a path, on_error and options; ``read`` then takes ``on_error``, too.
     stream: StreamReader | None = None
     options: tuple[str, ...] = ()  # that are texts, for ``--read`` on the command line
+    # Those of them that decide what a graph is: a model is asked as it was fitted.
+    meanings: tuple[str, ...] = ()
     # Whether node labels may be mere names; ``stream`` then takes ``has_node_labels``.
     may_name_nodes: bool = False
     classes: str = ""  # where graphs of this format have their classes, for messages
     # Of a table: the column with the classes, if any, and those without a use; called as `read`.
     class_columns: Callable[..., tuple[str | None, list[str]]] | None = None
+    # Of a table: its columns, and what they have for each graph, by its name; called as `read`.
+    columns: Callable[..., list[str]] | None = None
+    cells: Callable[..., Iterator[tuple[str, dict[str, str]]]] | None = None
 
 
 # To add a format, write ``readers/<format>.py`` and add a line here.
 FORMATS = [
-    Format("TU", tu.read, (".zip",), tu.is_in, classes="the file NAME_graph_labels.txt"),
+    Format("TU", tu.read, (".zip",), tu.is_in, options=("directed",), meanings=("directed",),
+           classes="the file NAME_graph_labels.txt"),
     Format("JSON Lines", jsonl.read, (".jsonl", ".ndjson"), stream=jsonl.stream,
-           classes='the key "target" of each line'),
-    Format("SMILES in CSV", smiles.read, (".csv",), None, smiles.stream, smiles.OPTIONS,
-           classes="a column", class_columns=smiles.class_columns),
+           options=("directed",), meanings=("directed",), classes='the key "target" of each line'),
+    Format("SMILES in CSV", smiles.read, (".csv",), None, smiles.stream, smiles.OPTIONS, MEANINGS,
+           classes="a column", class_columns=smiles.class_columns, columns=smiles.columns,
+           cells=smiles.cells),
+    Format("SMILES", smiles.read, (".smi",), None, smiles.stream, MEANINGS, MEANINGS,
+           columns=smiles.columns, cells=smiles.cells),
+    Format("SDF", sdf.read, (".sdf",), None, sdf.stream, sdf.OPTIONS, MEANINGS,
+           classes="a data field", class_columns=sdf.class_columns, columns=sdf.columns,
+           cells=sdf.cells),
     Format("GraphML/GML/GEXF", network_files.read, (), network_files.are_in, network_files.stream,
-           may_name_nodes=True, classes="the attribute target of a graph, a file labels.csv "
-           "beside the graphs, or one subfolder for each class"),
+           ("directed",), ("directed",), may_name_nodes=True, classes="the attribute target of a "
+           "graph, a file labels.csv beside the graphs, or one subfolder for each class"),
 ]  # fmt: skip
 
 # Datasets that are generated.
@@ -74,8 +87,8 @@ def load(
     source : str or path
         The name of a dataset (``"PROTEINS"``, ``"IMDB-B"``, ``"python-functions"``,
         ``"cycles-and-trees"``, …), or the path of a TU folder or ``.zip``, of a JSON Lines file, of
-        a CSV file with SMILES, of a folder of GraphML, GML or GEXF files. A name wins over a file
-        of the same name; write ``./NAME`` for the file.
+        a CSV file with SMILES, of a ``.smi`` or ``.sdf`` file, of a folder of GraphML, GML or GEXF
+        files. A name wins over a file of the same name; write ``./NAME`` for the file.
     on_error : callable, optional
         Called with the error of each graph that cannot be read, such as a
         `kgnn.errors.Skipped`, which leaves it out; default: raise it. Errors about a whole file, or
@@ -163,6 +176,20 @@ def find_format(source: str | os.PathLike[str]) -> Format:
     if source == path.name and suffix not in by_suffix:
         raise UnknownNameError.of("dataset or file", source, dataset_names())
     raise DatasetUnavailableError(f"There is no file or folder {path}.")
+
+
+def columns_of(source: str | os.PathLike[str], **options: Any) -> list[str]:
+    """Return the columns of a table of graphs; empty for sources of other kinds."""
+    found = find_format(source)
+    return [] if found.columns is None else found.columns(Path(source).expanduser(), **options)
+
+
+def cells_of(
+    source: str | os.PathLike[str], **options: Any
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the names of the graphs of a table, in order, and what it has for each by column."""
+    found = find_format(source)
+    return iter(()) if found.cells is None else found.cells(Path(source).expanduser(), **options)
 
 
 def dataset_names() -> list[str]:

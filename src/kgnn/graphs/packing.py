@@ -13,16 +13,22 @@ from kgnn.errors import GraphDataError, excerpt
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, ShortInts, offsets_of
 from kgnn.graphs.labels import class_name, encode, ordered, recode, require_length
 
+_DATA_FIELDS = (
+    *("node_labels", "node_attributes"),
+    *("edge_labels", "edge_weights", "edge_directions", "edge_attributes"),
+)
 MAX_NODES = np.iinfo(np.int32).max  # neighbors are numbered with 32 bits
 # Edges that are checked at a time: few enough to stay within the processor's cache.
 _PIECE = 1 << 18
 
 
 class ConflictingEdgesError(GraphDataError):
-    """One edge was given twice with different labels or weights; positions count from 0."""
+    """One edge was given twice with different data; positions count from 0."""
 
     def __init__(self, first: int, second: int) -> None:
-        super().__init__(f"edge {second} repeats edge {first} with another label or weight")
+        super().__init__(
+            f"edge {second} repeats edge {first} with another label, weight or attribute"
+        )
         self.first, self.second = first, second
 
 
@@ -38,11 +44,14 @@ def pack(
     node_attributes: ArrayLike | None = None,
     edge_labels: Sequence[Hashable] | NDArray[Any] | None = None,
     edge_weights: ArrayLike | None = None,
+    edge_attributes: ArrayLike | None = None,
     graph_names: Sequence[str] | None = None,
+    directed: bool = False,
 ) -> GraphDataset:
     """Pack graphs into a dataset.
 
-    An edge may be given in one direction or in both, once or repeatedly; it is stored once. Labels
+    An edge may be given in one direction or in both, once or repeatedly; it is stored once. With
+    ``directed``, it is kept which direction it was given in, and each may have its data. Labels
     and class names become text: the label 1 and the label "1" are the same.
 
     Parameters
@@ -57,7 +66,7 @@ def pack(
         Order of the classes; default: sorted, numbers by value.
     node_labels, node_attributes : optional
         One per node.
-    edge_labels, edge_weights : optional
+    edge_labels, edge_weights, edge_attributes : optional
         One per edge given; repeats of an edge must agree.
     graph_names : sequence of str, optional
 
@@ -79,12 +88,21 @@ def pack(
     edge_codes, edge_names = _encoded(edge_labels, len(u), "edge labels")
     weights = finite(edge_weights, "edge weights")
     require_length(weights, len(u), "edge weights")
-    if edge_codes is None and weights is None:
+    attributes = _attribute_table(edge_attributes, len(u), "edge attributes")
+    directions = None
+    if directed:
+        arc_offsets, neighbors, edge_of_arc, directions = _directed_arcs(
+            u, v, n_nodes, (edge_codes, weights, attributes)
+        )
+    elif edge_codes is None and weights is None and attributes is None:
         arc_offsets, neighbors = plain_arcs(u, v, n_nodes)
     else:
-        arc_offsets, neighbors, edge_of_arc = _arcs_with_data(u, v, n_nodes, edge_codes, weights)
-        edge_codes = None if edge_codes is None else edge_codes[edge_of_arc]
-        weights = None if weights is None else weights[edge_of_arc]
+        arc_offsets, neighbors, edge_of_arc = _arcs_with_data(
+            u, v, n_nodes, (edge_codes, weights, attributes)
+        )
+    edge_codes = None if edge_codes is None else edge_codes[edge_of_arc]
+    weights = None if weights is None else weights[edge_of_arc]
+    attributes = None if attributes is None else attributes[edge_of_arc]
     return GraphDataset(
         name=name,
         node_offsets=node_offsets,
@@ -94,10 +112,12 @@ def pack(
         class_names=target_names,
         node_labels=node_codes,
         node_label_names=node_names,
-        node_attributes=_attribute_table(node_attributes, n_nodes),
+        node_attributes=_attribute_table(node_attributes, n_nodes, "node attributes"),
         edge_labels=edge_codes,
         edge_label_names=edge_names,
         edge_weights=weights,
+        edge_directions=directions,
+        edge_attributes=attributes,
         graph_names=None if graph_names is None else np.array(graph_names, dtype=np.str_),
     )
 
@@ -125,12 +145,12 @@ def _encoded(
     return codes.astype(np.int32), names
 
 
-def _attribute_table(attributes: ArrayLike | None, n_nodes: int) -> Floats | None:
-    table = finite(attributes, "node attributes")
-    require_length(table, n_nodes, "node attributes")
+def _attribute_table(attributes: ArrayLike | None, n: int, what: str) -> Floats | None:
+    table = finite(attributes, what)
+    require_length(table, n, what)
     if table is None or table.ndim == 2:
         return table
-    return table.reshape(n_nodes, int(np.prod(table.shape[1:])))
+    return table.reshape(n, int(np.prod(table.shape[1:])))
 
 
 def finite(values: ArrayLike | None, what: str) -> Floats | None:
@@ -205,8 +225,7 @@ def _arcs_with_data(
     u: NDArray[Any],
     v: NDArray[Any],
     n_nodes: int,
-    edge_codes: ShortInts | None,
-    weights: Floats | None,
+    data: Sequence[NDArray[Any] | None],
 ) -> tuple[Ints, ShortInts, Ints]:
     """As `plain_arcs`; also the edge that each arc takes its data from."""
     keys = np.concatenate([u, v]).astype(np.int64) * n_nodes + np.concatenate([v, u])
@@ -217,13 +236,49 @@ def _arcs_with_data(
     is_first[1:] = keys[1:] != keys[:-1]
     edge_of_arc = positions[is_first]
     first = edge_of_arc[np.cumsum(is_first) - 1]
-    for column in (edge_codes, weights):
-        if column is not None and (clash := column[first] != column[positions]).any():
+    for column in data:
+        if column is not None and (clash := _differ(column[first], column[positions])).any():
             at = int(np.argmax(clash))
             raise ConflictingEdgesError(*sorted((int(first[at]), int(positions[at]))))
     sources, neighbors = np.divmod(keys[is_first], max(n_nodes, 1))
     arc_offsets = offsets_of(np.bincount(sources, minlength=n_nodes))
     return arc_offsets, neighbors.astype(np.int32), edge_of_arc
+
+
+def _differ(some: NDArray[Any], others: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell row by row whether two columns or tables differ."""
+    different = some != others
+    return different if different.ndim == 1 else different.any(axis=1)
+
+
+def _directed_arcs(
+    u: NDArray[Any],
+    v: NDArray[Any],
+    n_nodes: int,
+    data: Sequence[NDArray[Any] | None],
+) -> tuple[Ints, ShortInts, Ints, NDArray[np.int8]]:
+    """As `_arcs_with_data`, for edges that differ from those the other way; also the directions."""
+    keys = np.concatenate([u, v]).astype(np.int64) * n_nodes + np.concatenate([v, u])
+    order = np.argsort(keys, kind="stable")  # of equal keys, edges along the arc come first
+    keys, is_along = keys[order], order < len(u)
+    positions = order % max(len(u), 1)
+    is_first = np.ones(len(keys), dtype=np.bool_)
+    is_first[1:] = keys[1:] != keys[:-1]
+    arc = np.cumsum(is_first) - 1
+    edge_of_arc = positions[is_first]
+    for column in data:
+        if column is None:
+            continue
+        clash = _differ(column[edge_of_arc[arc]], column[positions]) & is_along
+        if clash.any():
+            at = int(np.argmax(clash))
+            first, second = int(edge_of_arc[arc[at]]), int(positions[at])
+            raise ConflictingEdgesError(*sorted((first, second)))
+    runs_back = np.bincount(arc[~is_along], minlength=len(edge_of_arc)) > 0
+    directions = np.where(is_along[is_first], np.where(runs_back, 0, 1), -1).astype(np.int8)
+    sources, neighbors = np.divmod(keys[is_first], max(n_nodes, 1))
+    arc_offsets = offsets_of(np.bincount(sources, minlength=n_nodes))
+    return arc_offsets, neighbors.astype(np.int32), edge_of_arc, directions
 
 
 # -- joining --------------------------------------------------------------------------------------
@@ -262,12 +317,14 @@ def concatenate(datasets: Sequence[GraphDataset], name: str | None = None) -> Gr
         edge_labels=edge_labels,
         edge_label_names=edge_label_names,
         edge_weights=_joined(datasets, "edge_weights"),
+        edge_directions=_joined(datasets, "edge_directions"),
+        edge_attributes=_joined(datasets, "edge_attributes"),
         graph_names=_joined(datasets, "graph_names"),
     )
 
 
 def _require_alike(datasets: Sequence[GraphDataset]) -> None:
-    for field in ("node_labels", "node_attributes", "edge_labels", "edge_weights"):
+    for field in _DATA_FIELDS:
         parts = _with_any(datasets, field)
         for other in parts[1:]:
             one, two = getattr(parts[0], field), getattr(other, field)

@@ -2,9 +2,9 @@
 
 PyG has no place for labels, only for numbers. ``x`` with one-hot rows, or with one column of
 integers, is read as node labels, any other ``x`` as node attributes; ``edge_attr`` by the same rule
-as edge labels, or with one column of floats as edge weights. `to_pyg` writes labels one-hot and
-node attributes to ``node_attributes``, with the names of labels and classes beside them, so that
-`from_pyg` gives the same dataset back.
+as edge labels, or with one column of floats as edge weights, else as edge attributes. `to_pyg`
+writes labels one-hot and attributes to ``node_attributes`` and ``edge_attributes``, with the names
+of labels and classes beside them, so that `from_pyg` gives the same dataset back.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ def from_pyg(
     targets: Iterable[Hashable | None] | None = None,
     name: str = "pyg",
     graph_names: Iterable[str] | None = None,
+    directed: bool = False,
 ) -> GraphDataset:
     """Pack PyG ``Data`` objects into a dataset; the module says how their tensors are read.
 
-    Directed graphs are read as undirected, with a warning.
+    Directed graphs are read as undirected, with a warning, unless ``directed`` says what is meant.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ def from_pyg(
         ``data.y``, read in the same way.
     name : str
     graph_names : iterable of str, optional
+    directed : bool
+        Whether directions of edges are kept.
     """
     graphs = require_graphs(data_list, torch_geometric().data.Data, "a PyG Data", "data_list")
     classes = None if targets is None else targets_by_position(targets)
@@ -54,16 +57,17 @@ def from_pyg(
     require_length(classes, len(graphs), "targets")
     require_length(names, len(graphs), "graph_names")
     node_labels, node_attributes = _node_data(graphs)
-    edge_labels, edge_weights = _edge_data(graphs)
+    edge_labels, edge_weights, edge_attributes = _edge_data(graphs)
     pairs = [_pairs(f"data_list[{row}]", data) for row, data in enumerate(graphs)]
-    if n_directed := _count_directed(pairs):
+    n_directed = 0 if directed else _count_directed(pairs)
+    if n_directed:
         warnings.warn(
             f"{n_directed} of {len(pairs)} graphs have edges in one direction alone; they are read "
-            "as undirected ones.",
+            "as undirected ones (directed=True keeps directions).",
             KgnnWarning,
             stacklevel=2,
         )
-    collector = GraphCollector()
+    collector = GraphCollector(directed)
     for row, data in enumerate(graphs):
         place = f"data_list[{row}]"
         collector.add(
@@ -74,6 +78,7 @@ def from_pyg(
             node_attributes=node_attributes[row],
             edge_labels=edge_labels[row],
             edge_weights=edge_weights[row],
+            edge_attributes=edge_attributes[row],
             target=_y_of(place, data) if classes is None else classes[row],
             name=data.get("name") if names is None else names[row],
         )
@@ -85,7 +90,7 @@ def to_pyg(dataset: GraphDataset) -> list[Data]:
 
     Each has ``edge_index`` (both directions of every edge), ``y`` (−1: unlabeled) and
     ``class_names``; where the dataset has them, ``x`` (node labels, one-hot), ``node_attributes``,
-    ``edge_attr`` (edge labels, one-hot), ``edge_weight`` and ``name``.
+    ``edge_attr`` (edge labels, one-hot), ``edge_weight``, ``edge_attributes`` and ``name``.
     """
     data_class = torch_geometric().data.Data
     return [data_class(**_fields(graph)) for graph in dataset]
@@ -111,8 +116,9 @@ def _node_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
     return [None] * len(graphs), x
 
 
-def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return labels and weights of the edges of each graph, or None."""
+def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return labels, weights and attributes of the edges of each graph, or None."""
+    attributes = _tables(graphs, "edge_attributes")
     tables, weights = _tables(graphs, "edge_attr"), _tables(graphs, "edge_weight")
     labels = _labels(tables, [data.get("edge_label_names") for data in graphs])
     if labels is None:
@@ -125,13 +131,13 @@ def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:
                 )
             weights = tables
         else:
-            warnings.warn(
-                f"edge_attr has {width} columns that are not one-hot; they are left out, "
-                "for only a single one can be an edge weight.",
-                KgnnWarning,
-                stacklevel=3,
-            )
-    return labels or [None] * len(graphs), [None if w is None else w[:, 0] for w in weights]
+            if any(table is not None for table in attributes):
+                raise GraphDataError(
+                    "edge_attributes stand beside an edge_attr that is not one-hot; join the two"
+                )
+            attributes = tables
+    weights = [None if w is None else w[:, 0] for w in weights]
+    return labels or [None] * len(graphs), weights, attributes
 
 
 def _tables(graphs: list[Any], key: str) -> list[Table | None]:
@@ -208,7 +214,11 @@ def _fields(graph: Graph) -> dict[str, Any]:
     def one_hot(codes: NDArray[np.int32], names: tuple[str, ...]) -> Any:
         return torch.nn.functional.one_hot(torch.tensor(codes).long(), len(names)).float()
 
-    dataset, arcs, values = graph.dataset, graph.arc_slice, {}
+    dataset, values = graph.dataset, dict[str, Any]()
+    arcs, ends = np.arange(graph.arc_slice.start, graph.arc_slice.stop), graph.arcs
+    if dataset.edge_directions is not None:
+        is_edge = dataset.edge_directions[graph.arc_slice] >= 0
+        arcs, ends = arcs[is_edge], graph.edges
     if dataset.node_labels is not None:
         values["x"] = one_hot(dataset.node_labels[graph.nodes], dataset.node_label_names)
         values["node_label_names"] = dataset.node_label_names
@@ -219,10 +229,12 @@ def _fields(graph: Graph) -> dict[str, Any]:
         values["edge_label_names"] = dataset.edge_label_names
     if dataset.edge_weights is not None:
         values["edge_weight"] = torch.tensor(dataset.edge_weights[arcs])
+    if dataset.edge_attributes is not None:
+        values["edge_attributes"] = torch.tensor(dataset.edge_attributes[arcs])
     if dataset.graph_names is not None:
         values["name"] = graph.name
     return values | {
-        "edge_index": torch.tensor(graph.arcs.T),
+        "edge_index": torch.tensor(ends.T),
         "num_nodes": graph.n_nodes,
         "y": torch.tensor([int(dataset.targets[graph.row])]),
         "class_names": dataset.class_names,

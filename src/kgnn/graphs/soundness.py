@@ -20,6 +20,8 @@ _KINDS = {
     "node_attributes": "f",
     "edge_labels": "i",
     "edge_weights": "f",
+    "edge_directions": "i",
+    "edge_attributes": "f",
     "graph_names": "U",
 }
 _REQUIRED = ("node_offsets", "arc_offsets", "neighbors", "targets")
@@ -68,6 +70,8 @@ def _checks(graphs: GraphDataset) -> Iterator[tuple[str, bool]]:
     yield "edge_labels", _are_codes(graphs.edge_labels, n_arcs, graphs.edge_label_names)
     yield "node_attributes", _are_numbers(graphs.node_attributes, n_nodes, n_dimensions=2)
     yield "edge_weights", _are_numbers(graphs.edge_weights, n_arcs, n_dimensions=1)
+    yield "edge_attributes", _are_numbers(graphs.edge_attributes, n_arcs, n_dimensions=2)
+    yield "edge_directions", _are_directions(graphs.edge_directions, n_arcs)
     yield "graph_names", graphs.graph_names is None or _are_names(graphs.graph_names, n_graphs)
 
 
@@ -104,6 +108,10 @@ def _are_codes(codes: NDArray[Any] | None, n: int, names: tuple[str, ...], least
     if codes is None or codes.shape != (n,):
         return codes is None
     return n == 0 or (int(codes.min()) >= least and int(codes.max()) < len(names))
+
+
+def _are_directions(directions: NDArray[Any] | None, n: int) -> bool:
+    return directions is None or (directions.shape == (n,) and bool((abs(directions) <= 1).all()))
 
 
 def _are_numbers(values: NDArray[Any] | None, n: int, n_dimensions: int) -> bool:

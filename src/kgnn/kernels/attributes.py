@@ -66,12 +66,41 @@ class Scaling:
                 f"nodes of '{graphs.name}' have {found or 'no'} attributes, but the model was "
                 f"trained on nodes with {len(self)}; give all of these, in the same order"
             )
+        return self.scaled(graphs.node_attributes)
+
+    def scaled(self, values: Floats) -> Floats:
+        """Return values in the same columns, scaled."""
         distances = np.array(self.distances)
         is_constant = distances == 0
         distances[is_constant] = 1.0
         with np.errstate(over="ignore"):
-            scaled = graphs.node_attributes / distances - np.array(self.middles) / distances
+            scaled = values / distances - np.array(self.middles) / distances
         return np.where(is_constant, 0.0, np.arcsinh(np.clip(scaled, -_FAR, _FAR)))
+
+
+def edge_numbers(graphs: GraphDataset) -> Floats | None:
+    """Return weights and attributes of all arcs side by side; None if edges have neither."""
+    weights, attributes = graphs.edge_weights, graphs.edge_attributes
+    parts = [] if weights is None else [weights[:, None]]
+    parts += [] if attributes is None else [attributes]
+    return np.concatenate(parts, axis=1) if parts else None
+
+
+def means_at_nodes(graphs: GraphDataset, numbers: Floats) -> Floats:
+    """Return the mean of each number over the edges at each node; 0 where there are none.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.packing import pack
+    >>> chain = pack("chain", [3], [0, 1], [1, 2], edge_weights=[1, 5])
+    >>> means_at_nodes(chain, chain.edge_weights[:, None]).ravel().tolist()
+    [1.0, 3.0, 5.0]
+    """
+    sources, degrees = graphs.arc_sources, np.maximum(graphs.degrees, 1)
+    means = [
+        np.bincount(sources, column / degrees[sources], graphs.n_nodes) for column in numbers.T
+    ]
+    return np.stack(means, axis=1)
 
 
 def learn_cells(values: Floats, n_cells: int, seed: int = 0) -> Floats:

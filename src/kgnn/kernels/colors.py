@@ -196,8 +196,8 @@ def graph_colors(graphs: GraphDataset, coloring: Colors) -> Colors:
 def looks(graphs: GraphDataset) -> Colors:
     """Return a number for each graph, the same for graphs that no method here could tell apart.
 
-    These are sums of Weisfeiler-Lehman colors that also see attributes and edge labels. Numbers of
-    different datasets can be compared.
+    These are sums of Weisfeiler-Lehman colors that also see attributes and all that edges carry.
+    Numbers of different datasets can be compared.
 
     Examples
     --------
@@ -210,23 +210,28 @@ def looks(graphs: GraphDataset) -> Colors:
     if graphs.node_attributes is not None:
         for column in graphs.node_attributes.T:
             start = mix(start * _NEIGHBOR + np.ascontiguousarray(column + 0.0).view(np.uint64))
-    if graphs.edge_labels is not None:
-        arcs = name_colors(graphs.edge_label_names, "edge")[graphs.edge_labels]
+    if graphs.arc_kinds is not None:
+        arcs = arc_colors(graphs)
+    for values in (graphs.edge_weights, graphs.edge_attributes):
+        for column in () if values is None else np.atleast_2d(values.T):
+            before = np.uint64(0) if arcs is None else arcs * _NEIGHBOR
+            arcs = mix(before + np.ascontiguousarray(column + 0.0).view(np.uint64))
     *_, last = refine(graphs, start, _DEEPEST, arcs)
     return graph_colors(graphs, last)
 
 
 def arc_colors(graphs: GraphDataset) -> Colors:
-    """Return the color of every arc, by the name of its label."""
+    """Return the color of every arc, by the name of its label and its direction."""
     if graphs.n_arcs == 0:  # graphs without edges have no labels of edges either
         return np.empty(0, dtype=np.uint64)
-    if graphs.edge_labels is None:
+    kinds = graphs.arc_kinds
+    if kinds is None:
         raise GraphDataError(
             f"'{graphs.name}' has no edge labels, but they are what is compared: the model was "
             "trained on graphs with edge labels. Give the edges their labels, or train without "
             "(use_edge_labels=False)."
         )
-    return name_colors(graphs.edge_label_names, "edge")[graphs.edge_labels]
+    return name_colors(graphs.arc_kind_names, "edge")[kinds]
 
 
 # -- numbering ------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ NORMALIZE = (None, "graph", "level", "dataset")
 UNSEEN = ("drop", "count")
 _AFTER_COUNTING = ("counts", "normalize", "min_df", "unseen")
 # What `_start` settles; the cells of attributes follow from the graphs and the parameters.
-_SETTLED = ("start_", "edge_labels_", "scaling_")
+_SETTLED = ("start_", "edge_kinds_", "widths_", "scaling_")
 # Nodes counted at a time: what is sorted fits the second-level cache.
 _NODES_PER_PIECE = 1 << 14
 _COLUMN = np.int64((1 << 32) - 1)

@@ -49,9 +49,7 @@ def pieces(graphs: GraphDataset) -> Iterator[tuple[Ints, GraphDataset]]:
 
     All sets of a piece have as many words as its largest graph needs. Empty graphs are left out.
     """
-    bare = replace(
-        graphs, node_attributes=None, edge_labels=None, edge_weights=None, graph_names=None
-    )
+    bare = replace(graphs.without_edge_data(), node_attributes=None, graph_names=None)
     order = np.argsort(graphs.graph_sizes, kind="stable")
     order = order[graphs.graph_sizes[order] > 0]
     sizes = graphs.graph_sizes[order]

@@ -18,13 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kgnn.errors import ParameterError
+from kgnn.errors import GraphDataError, ParameterError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.kernels.attributes import Scaling, cell_ranges, learn_cells, name_cells, nearest
+from kgnn.kernels.attributes import (
+    Scaling,
+    cell_ranges,
+    edge_numbers,
+    learn_cells,
+    means_at_nodes,
+    name_cells,
+    nearest,
+)
 from kgnn.kernels.colors import (
     CHUNK,
     Colors,
-    arc_colors,
     mix,
     name_colors,
     neighbor_sums,
@@ -34,6 +41,7 @@ from kgnn.kernels.colors import (
     start_colors,
 )
 from kgnn.kernels.counted import CountedFeatures, Counts, count_colors
+from kgnn.kernels.edge_kinds import EdgeKinds
 
 # Fixed-point unit of logarithms.
 FIXED_POINT = 1 << 16
@@ -59,8 +67,8 @@ class WeisfeilerLehman(CountedFeatures):
     unlabeled : {"degree", "constant"}
         Whether nodes without labels start from their degree or all alike, with ``start="auto"``.
     edge_labels : bool
-        Whether edges of different labels make a difference, where the graphs given to `fit` have
-        such labels.
+        Whether edges of different labels and directions make a difference, and means of their
+        weights and attributes at nodes, where the graphs given to `fit` have them.
     attributes : tuple of int
         Numbers of cells that nodes are put into by their continuous attributes, where the graphs
         given to `fit` have some; the cells of each resolution are colors to start from, beside
@@ -77,8 +85,10 @@ class WeisfeilerLehman(CountedFeatures):
         See `CountedFeatures`.
     start_ : str
         What ``auto`` turned out to be.
-    edge_labels_ : bool
-        Whether edge labels are used.
+    edge_kinds_ : EdgeKinds
+        What distinguishes edges, see `kgnn.kernels.edge_kinds`.
+    widths_ : tuple of int
+        How many attributes of nodes, and weights and attributes of edges, are put into cells.
     scaling_ : tuple of tuple of float
         Middles and distances of the attributes, see `kgnn.kernels.attributes.Scaling`.
     cells_ : list of (n_cells, n_attributes) float64
@@ -128,7 +138,7 @@ class WeisfeilerLehman(CountedFeatures):
                 )
             resolution, level = divmod(level, self.iterations + 1)
             names = self._cell_names(graphs, resolution)
-        start, edge_labels = self.start_, self.edge_labels_
+        start, edge_labels = self.start_, bool(self.edge_kinds_.names)
         return subtree(graphs, node, level, start=start, edge_labels=edge_labels, names=names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.str_]:
@@ -146,25 +156,42 @@ class WeisfeilerLehman(CountedFeatures):
         if self.iterations < 0:
             raise ParameterError(f"WeisfeilerLehman needs iterations ≥ 0, got {self.iterations}.")
         self.start_ = resolve_start(graphs, self.start, self.unlabeled)
-        self.edge_labels_ = self.edge_labels and graphs.edge_labels is not None
+        self.edge_kinds_ = EdgeKinds()
+        if self.edge_labels:
+            self.edge_kinds_ = EdgeKinds.of(graphs, numbers=False)
         self.scaling_: tuple[tuple[float, ...], ...] = ()
         self.cells_: list[Floats] = []
-        if self.attributes and graphs.node_attributes is not None:
-            scaling = Scaling.of(graphs.node_attributes)
+        found = graphs.node_attributes, edge_numbers(graphs) if self.edge_labels else None
+        self.widths_ = tuple(0 if each is None else each.shape[1] for each in found)
+        if self.attributes and any(self.widths_):
+            numbers = self._numbers(graphs)
+            scaling = Scaling.of(numbers)
             self.scaling_ = scaling.middles, scaling.distances
-            scaled = scaling(graphs)
+            scaled = scaling.scaled(numbers)
             self.cells_ = [learn_cells(scaled, n_cells) for n_cells in self.attributes]
             self.ranges_ = [
-                cell_ranges(graphs.node_attributes, nearest(scaled, centers), len(centers))
+                cell_ranges(numbers, nearest(scaled, centers), len(centers))
                 for centers in self.cells_
             ]
+
+    def _numbers(self, graphs: GraphDataset) -> Floats:
+        """Return attributes of nodes beside the means of what their edges have."""
+        parts, (n_of_nodes, n_of_edges) = [], self.widths_
+        if n_of_nodes and graphs.node_attributes is not None:
+            parts.append(graphs.node_attributes)
+        of_edges = edge_numbers(graphs)
+        if n_of_edges and of_edges is not None:
+            parts.append(means_at_nodes(graphs, of_edges))
+        elif n_of_edges and graphs.n_arcs == 0:
+            parts.append(np.zeros((graphs.n_nodes, n_of_edges)))
+        return np.concatenate([np.empty((graphs.n_nodes, 0)), *parts], axis=1)
 
     def _count(self, graphs: GraphDataset) -> Counts:
         return count_colors(graphs, self._colorings(graphs))
 
     def _colorings(self, graphs: GraphDataset) -> Iterator[Colors]:
         """Yield the colors of every level: the exact ones by depth, then the coarse ones."""
-        arcs = arc_colors(graphs) if self.edge_labels_ else None
+        arcs = self.edge_kinds_.colors(graphs) if self.edge_kinds_ else None
         yield from refine(graphs, start_colors(graphs, self.start_), self.iterations, arcs)
         for width in self.coarse:
             yield from coarse_colors(graphs, width)
@@ -175,7 +202,17 @@ class WeisfeilerLehman(CountedFeatures):
     def _cells(self, graphs: GraphDataset) -> Iterator[Ints]:
         """Yield the cell of each node, for each resolution."""
         if self.cells_:
-            scaled = Scaling(*self.scaling_)(graphs)
+            scaling, numbers = Scaling(*self.scaling_), self._numbers(graphs)
+            if graphs.n_nodes and numbers.shape[1] != len(scaling):
+                what, switch = "nodes", "use_node_attributes"
+                if self.widths_[1]:
+                    what, switch = "nodes and edges", f"{switch}=False, use_edge_labels"
+                raise GraphDataError(
+                    f"{what} of '{graphs.name}' have {numbers.shape[1] or 'no'} attributes, but "
+                    f"the model was trained on {what} with {len(scaling)}; give all of these, in "
+                    f"the same order, or train without ({switch}=False)"
+                )
+            scaled = scaling.scaled(numbers.reshape(-1, len(scaling)))
             yield from (nearest(scaled, centers) for centers in self.cells_)
 
     def _cell_names(self, graphs: GraphDataset, resolution: int) -> list[str]:
@@ -291,13 +328,14 @@ def subtree(
     if depth == 0:
         return label
     branches: dict[str, int] = {}
+    kinds = graphs.arc_kinds
     for arc in range(int(graphs.arc_offsets[node]), int(graphs.arc_offsets[node + 1])):
         neighbor = int(graphs.neighbors[arc])
         branch = subtree(
             graphs, neighbor, depth - 1, start=start, edge_labels=edge_labels, names=names
         )
-        if edge_labels and graphs.edge_labels is not None:
-            branch = f"-{graphs.edge_label_names[graphs.edge_labels[arc]]}-{branch}"
+        if edge_labels and kinds is not None:
+            branch = f"-{graphs.arc_kind_names[kinds[arc]]}-{branch}"
         branches[branch] = branches.get(branch, 0) + 1
     inside = ", ".join(f"{n} {b}" if n > 1 else b for b, n in sorted(branches.items()))
     return f"{label}({inside})" if inside else label

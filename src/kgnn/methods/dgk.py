@@ -59,7 +59,7 @@ class DGK(EmbeddedClassifier):
     normalize : tuple of {"graph", None}
         Normalizations to choose from; substructures that `fit` has not seen count in the length.
     use_edge_labels : bool
-        Whether labels of edges are read, where the graphs have some.
+        Whether labels and directions of edges are read, where the graphs have them.
 
     References
     ----------
@@ -85,7 +85,8 @@ class DGK(EmbeddedClassifier):
     use_edge_labels: bool = True
 
     def _idle_switches(self) -> tuple[str, ...]:
-        return () if self.base == "wl" else ("use_edge_labels",)
+        numbers = ("edge_weights", "edge_attributes")
+        return numbers if self.base == "wl" else ("use_edge_labels",)
 
     def _featurizers(self) -> list[Featurizer]:
         return [

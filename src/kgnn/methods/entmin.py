@@ -18,7 +18,7 @@ class EntMin(SemiSupervisedClassifier):
     Parameters
     ----------
     use_edge_labels : bool
-        Whether labels of edges are read, where the graphs have some.
+        Whether what edges carry is read, where the graphs have it.
 
     References
     ----------

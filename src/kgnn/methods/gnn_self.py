@@ -19,7 +19,7 @@ class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
     Parameters
     ----------
     use_edge_labels : bool
-        Whether labels of edges are read, where the graphs have some.
+        Whether what edges carry is read, where the graphs have it.
 
     References
     ----------

@@ -17,7 +17,7 @@ class GNNSup(PaperSettings, NeuralClassifier):
     Parameters
     ----------
     use_edge_labels : bool
-        Whether labels of edges are read, where the graphs have some.
+        Whether what edges carry is read, where the graphs have it.
 
     References
     ----------

@@ -49,7 +49,7 @@ class Graph2Vec(EmbeddedClassifier):
     negatives : int
         Colors of noise for each color.
     use_edge_labels : bool
-        Whether labels of edges are read, where the graphs have some.
+        Whether labels and directions of edges are read, where the graphs have them.
 
     References
     ----------
@@ -71,6 +71,9 @@ class Graph2Vec(EmbeddedClassifier):
     epochs: Count = 10
     negatives: Count = 5
     use_edge_labels: bool = True
+
+    def _idle_switches(self) -> tuple[str, ...]:
+        return ("edge_weights", "edge_attributes")
 
     def _featurizers(self) -> list[Featurizer]:
         return [

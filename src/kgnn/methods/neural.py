@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -23,6 +22,7 @@ from kgnn.errors import KgnnWarning
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.kernels.edge_kinds import EdgeKinds
 
 _DENSE = 4  # neighbors on average
 _AVERAGING = ("sage", "gat")  # encoders that leave equal features equal
@@ -149,15 +149,15 @@ class GNNSettings:
 
     def _edges_used(self, graphs: GraphDataset) -> GraphDataset:
         """Return graphs with those labels of edges that the encoder can use."""
-        if graphs.edge_labels is None or self.encoder == "gin":
+        if self.encoder == "gin" or not EdgeKinds.of(graphs):
             return graphs
         warnings.warn(
-            f"encoder='{self.encoder}' does not use the edge labels of '{graphs.name}'; "
+            f"encoder='{self.encoder}' does not use what edges of '{graphs.name}' carry; "
             "encoder='gin' does.",
             KgnnWarning,
             stacklevel=6,
         )
-        return replace(graphs, edge_labels=None, edge_label_names=())
+        return graphs.without_edge_data()
 
     def _network(self, task: Task, *args: Any, **options: Any) -> GraphNetwork:
         """Return the network; a subclass may train it in another way."""

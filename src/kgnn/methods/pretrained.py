@@ -29,6 +29,7 @@ from kgnn.estimator.saving import (
     write_file,
 )
 from kgnn.graphs.interop import as_dataset
+from kgnn.kernels.edge_kinds import EdgeKinds
 from kgnn.methods.neural import GNNSettings, NeuralClassifier, TrainingSettings
 from kgnn.seeds import seeded_torch
 
@@ -229,7 +230,8 @@ class SavedEncoder:
         """Refuse what has other types than it should; a file may claim anything."""
         plan, nodes = self.plan, self.plan.node_features
         numbers = (plan.width, plan.layers)
-        texts = (self.method, self.dataset, *nodes.label_names, *nodes.edge_names)
+        edges = nodes.edges
+        texts = (self.method, self.dataset, *nodes.label_names)
         is_sound = (
             isinstance(plan, EncoderPlan)
             and isinstance(nodes, NodeFeatures)
@@ -237,7 +239,13 @@ class SavedEncoder:
             and all(type(each) is int and each >= 0 for each in numbers)
             and isinstance(nodes.degrees, bool)
             and isinstance(nodes.label_names, tuple)
-            and isinstance(nodes.edge_names, tuple)
+            and isinstance(edges, EdgeKinds)
+            and isinstance(edges.names, tuple)
+            and isinstance(edges.directed, bool)
+            and all(isinstance(each, str) for each in edges.names)
+            and all(isinstance(each, float) for each in (*edges.middles, *edges.distances))
+            and all(len(each) == len(edges.middles) for each in edges.centers)
+            and len(edges.middles) == len(edges.distances)
             and all(isinstance(each, float) for each in (*nodes.middles, *nodes.distances))
             and len(nodes.middles) == len(nodes.distances)
             and all(isinstance(each, str) for each in texts)

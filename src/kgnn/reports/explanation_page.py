@@ -17,7 +17,7 @@ from kgnn.estimator.explanation import (
     signed,
 )
 from kgnn.graphs.drawing import Mark, Sketch, draw, size_in_words
-from kgnn.graphs.molecule import MOLECULE_NOTE, is_molecule
+from kgnn.graphs.molecule_drawing import MOLECULE_NOTE, is_drawn_as_molecule
 from kgnn.reports.colors import network_color
 from kgnn.reports.page import render
 from kgnn.reports.paper import network_title
@@ -38,7 +38,7 @@ def explanation_page(explanation: Explanation) -> str:
     >>> page[:15], page.count('<svg xmlns')
     ('<!doctype html>', 6)
     """
-    graph = explanation.graph
+    graph, word = explanation.graph, explanation.graph.words[0]
     own = explanation.proba[PREDICTION]
     kept = sorted(sorted(range(len(own)), key=lambda c: -own[c])[:_MOST_CLASSES])
     has_memory = bool(explanation.elsewhere)
@@ -76,8 +76,8 @@ def explanation_page(explanation: Explanation) -> str:
         familiarity=familiarity(explanation),
         drawn=drawn,
         notes=[*notes, *explanation.evidence.notes],
-        evidence_for=[_part(each) for each in explanation.speaking()],
-        evidence_against=[_part(each) for each in explanation.speaking(against=True)],
+        evidence_for=[_part(each, word) for each in explanation.speaking()],
+        evidence_against=[_part(each, word) for each in explanation.speaking(against=True)],
         neighbors=neighbors,
         hop_headings=["labeled graph", "kernel value", *(f"hop {hop + 1}" for hop in hops)],
         hops=_hops(explanation) if has_memory else [],
@@ -90,22 +90,23 @@ def _marked(explanation: Explanation) -> tuple[Any, list[str]]:
     parts = (*explanation.speaking(), *explanation.speaking(against=True))
     numbered = {node for part in parts for node in part.nodes[:_NAMED]}
     drawn = draw(graph, evidence_marks(explanation), numbered=numbered, width=460, height=360)
-    what = "atom" if is_molecule(graph) else "node"
-    notes = [f"Numbers count the {what}s of the graph. Point at one for its number and label."]
+    word = graph.words[0]
+    notes = [f"Numbers count the {word}s of the graph. Point at one for its number and label."]
     if len(graph.nodes) < graph.n_nodes:
         few = f"{len(graph.nodes):,} of {graph.n_nodes:,}"
-        notes.append(f"{few} nodes are drawn, around those with the most evidence.")
-    return drawn, [*notes, *([MOLECULE_NOTE] if is_molecule(graph) else [])]
+        notes.append(f"{few} {word}s are drawn, around those with the most evidence.")
+    return drawn, [*notes, *([MOLECULE_NOTE] if is_drawn_as_molecule(graph) else [])]
 
 
-def _part(part: Substructure) -> dict[str, str]:
+def _part(part: Substructure, word: str) -> dict[str, str]:
     each = [
         f"{network_title(who)} {_bounded(value)}"
         for who, value in part.evidence.items()
         if who not in (PREDICTION, COMBINED)
     ]
     reach = f"distance {part.depth}" if part.depth else "the label alone"
-    told = "; ".join([reach, node_list(part.nodes, _NAMED), *each, f"{part.without:.1%} without"])
+    nodes = node_list(part.nodes, _NAMED, word)
+    told = "; ".join([reach, nodes, *each, f"{part.without:.1%} without"])
     return {"evidence": _bounded(part.evidence[PREDICTION]), "text": part.text, "told": told}
 
 

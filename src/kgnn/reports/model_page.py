@@ -11,7 +11,7 @@ from kgnn.estimator.registry import entries
 from kgnn.evaluation.metrics import METRICS, Quality
 from kgnn.evaluation.model_facts import ENDINGS, ModelFacts, ShownGraph
 from kgnn.graphs.drawing import draw, is_named, label_colors, size_in_words
-from kgnn.graphs.molecule import MOLECULE_NOTE, is_molecule
+from kgnn.graphs.molecule_drawing import MOLECULE_NOTE, is_drawn_as_molecule
 from kgnn.reports.page import drawings, render
 from kgnn.reports.paper import network_title
 
@@ -126,7 +126,7 @@ def _suspicious_in_words(facts: ModelFacts) -> str:
 
 def _cards(shown: Sequence[ShownGraph]) -> dict[str, Any]:
     """Draw graphs, those with the same labels of nodes in the same colors."""
-    others = [each.sketch for each in shown if not is_molecule(each.sketch)]
+    others = [each.sketch for each in shown if not is_drawn_as_molecule(each.sketch)]
     colors = label_colors(others)
     is_written = len(colors) < 2 or all(map(is_named, others))
     named = [(label, color) for label, color in colors.items() if color != "muted"]

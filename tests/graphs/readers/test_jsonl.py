@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgnn.errors import ArchiveError, DatasetUnavailableError, GraphDataError
+from kgnn.errors import ArchiveError, DatasetUnavailableError, GraphDataError, ParameterError
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.graphs.readers import jsonl, text
 from tests.graphs.strategies import datasets
@@ -27,6 +27,14 @@ class TestRoundTrip:
         path = tmp_path_factory.getbasetemp() / name
         jsonl.write(dataset, path)
         assert jsonl.read(path).fingerprint == dataset.fingerprint
+
+    @given(datasets(directed=True))
+    def test_directions_are_read_on_request(self, tmp_path_factory, dataset):
+        path = tmp_path_factory.getbasetemp() / "directed.jsonl"
+        jsonl.write(dataset, path)
+        assert jsonl.read(path, directed=True).fingerprint == dataset.fingerprint
+        with pytest.raises(ParameterError, match="'directed' must be true or false, got 'yes'"):
+            jsonl.read(path, directed="yes")
 
     @pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz"])
     def test_equal_graphs_give_equal_bytes(self, tmp_path, name):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import sys
 
 import pytest
 
-from kgnn.errors import GraphDataError, MissingExtraError
+from kgnn.errors import GraphDataError
+from kgnn.graphs.molecules import from_smiles
 from kgnn.graphs.readers import smiles
 
 
@@ -23,9 +23,9 @@ class TestReading:
         assert [graph.target for graph in dataset] == ["1", "0", None]
         assert dataset[0].node_labels == ["C", "N"]
         assert [set(graph.edge_labels) for graph in dataset] == [
-            {"TRIPLE"},
-            {"DOUBLE"},
-            {"AROMATIC"},
+            {"#"},
+            {"="},
+            {":"},
         ]
         assert dataset.name == "mols"
 
@@ -113,7 +113,7 @@ class TestRefusals:
 
 class TestFromSmiles:
     def test_a_list_of_smiles_is_a_dataset(self):
-        dataset = smiles.from_smiles(["CCO", "CC"], targets=["a", None])
+        dataset = from_smiles(["CCO", "CC"], targets=["a", None])
         assert [graph.target for graph in dataset] == ["a", None]
 
     @pytest.mark.parametrize(
@@ -127,12 +127,36 @@ class TestFromSmiles:
     )
     def test_what_does_not_fit_is_refused(self, arguments, message):
         with pytest.raises(GraphDataError, match=message):
-            smiles.from_smiles(*arguments)
+            from_smiles(*arguments)
 
-    def test_a_missing_extra_is_named(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "rdkit", None)
-        with pytest.raises(MissingExtraError, match=r"pip install 'kgnn\[chem\]'"):
-            smiles.from_smiles(["CC"])
+
+class TestSmiFiles:
+    def test_each_line_is_a_molecule_and_perhaps_its_name(self, tmp_path):
+        path = tmp_path / "mols.smi"
+        path.write_text("CCO ethyl alcohol\nCC\tethane\n")
+        assert [graph.name for graph in smiles.read(path)] == ["ethyl alcohol", "ethane"]
+        path.write_text("smiles name\nCCO\nCC\n")
+        assert [graph.n_nodes for graph in smiles.read(path)] == [3, 2]
+
+    def test_bad_lines_are_listed(self, tmp_path):
+        path = tmp_path / "mols.smi"
+        path.write_text("CCO\nC(\nC\nxyz\n")
+        with pytest.raises(GraphDataError, match=r"line 2: 'C\(' is(.|\n)*line 4: 'xyz' is"):
+            smiles.read(path)
+
+    @pytest.mark.parametrize("text", ["", "SMILES Name\n"])
+    def test_empty_files_and_names_of_columns_are_refused(self, tmp_path, text):
+        path = tmp_path / "mols.smi"
+        path.write_text(text)
+        with pytest.raises(GraphDataError, match="holds no molecules"):
+            smiles.read(path)
+        with pytest.raises(GraphDataError, match="no columns to name with target_column"):
+            smiles.read(path, target_column="y")
+
+
+def test_salts_are_stripped_in_files_too(tmp_path):
+    dataset = read(tmp_path, "smiles\nCC(=O)[O-].[Na+]\n", salts="strip")
+    assert dataset[0].n_nodes == 4
 
 
 def test_a_line_on_which_rdkit_would_hang_is_refused(tmp_path):

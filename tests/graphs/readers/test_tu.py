@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgnn.errors import GraphDataError, KgnnWarning
+from kgnn.errors import GraphDataError
 from kgnn.graphs.readers import tu
 from kgnn.graphs.readers.archive import TextFiles
 from kgnn.graphs.readers.tu import read_pieces, read_table
@@ -88,9 +88,10 @@ class TestReading:
         dataset = tu.read(write(edge_attributes="1\n1\n2.5\n2.5\n3\n3\n"))
         assert dataset[0].edge_weights.tolist() == [1, 2.5]
 
-    def test_more_edge_attributes_are_left_out_with_a_warning(self, write):
-        with pytest.warns(KgnnWarning, match="2 attributes per edge"):
-            assert tu.read(write(edge_attributes="1, 2\n" * 6)).edge_weights is None
+    def test_more_are_attributes(self, write):
+        dataset = tu.read(write(edge_attributes="1, 2\n" * 6))
+        assert dataset[0].edge_attributes.tolist() == [[1, 2]] * 2
+        assert dataset.edge_weights is None
 
 
 class TestRefusals:

@@ -13,6 +13,15 @@ LICENSE_NOTE = (
     "Cite their work and the collection (Morris et al., 2020) when you use them."
 )
 
+TABLE_LICENSE_NOTE = (
+    "No license is stated for this table; the data belong to their authors. Cite their work and "
+    "MoleculeNet when you use them."
+)
+CHEMBL_LICENSE_NOTE = (
+    "From ChEMBL, whose data are under the license CC BY-SA 3.0. Cite ChEMBL and the work that "
+    "selected the molecules."
+)
+
 _BORGWARDT = (
     "Borgwardt, Ong, Schönauer, Vishwanathan, Smola & Kriegel (2005). "
     "Protein function prediction via graph kernels. Bioinformatics 21."
@@ -35,6 +44,27 @@ _WALE = (
     "Wale, Watson & Karypis (2008). Comparison of descriptor spaces for chemical compound "
     "retrieval and classification. Knowledge and Information Systems 14."
 )
+_SUTHERLAND = (
+    "Sutherland, O'Brien & Weaver (2003). Spline-fitting with a genetic algorithm: a method for "
+    "developing classification structure–activity relationships. Journal of Chemical Information "
+    "and Computer Sciences 43."
+)
+_RIESEN = (
+    "Riesen & Bunke (2008). IAM graph database repository for graph based pattern recognition and "
+    "machine learning. SSPR."
+)
+_NEUMANN = (
+    "Neumann, Garnett, Bauckhage & Kersting (2016). Propagation kernels: efficient graph kernels "
+    "from propagated information. Machine Learning 102."
+)
+_WU = (
+    "Wu, Ramsundar, Feinberg, Gomes, Geniesse, Pappu, Leswing & Pande (2018). MoleculeNet: a "
+    "benchmark for molecular machine learning. Chemical Science 9."
+)
+_LI = (
+    "Li, Xu & Yu (2021). CRNNTL: convolutional recurrent neural network and transfer learning for "
+    "QSAR modeling in organic drug and material discovery. Molecules 26. Data of ChEMBL."
+)
 
 
 @dataclass(frozen=True)
@@ -44,13 +74,13 @@ class CatalogEntry:
     Attributes
     ----------
     name : str
-        Its name in the TUDataset collection.
+        Its name in the TUDataset collection, or that of a table of molecules.
     graphs : int
     avg_nodes, avg_edges : float
         Averages over all graphs; an edge is a distinct unordered pair, a self loop counts once.
     classes : int
     kind : str
-        What the graphs are: bioinformatics, social or molecules.
+        What the graphs are: bioinformatics, social, molecules or images.
     citation : str
     fingerprint : str
         Of the content, as read by this package.
@@ -58,6 +88,10 @@ class CatalogEntry:
         Other names that resolve to it.
     in_paper : bool
         Whether Table 1 of the KGNN paper has it.
+    license : str
+    suffix : {".zip", ".csv"}
+        Of its file: a dataset of the collection, or a table with the columns ``id``, ``smiles`` and
+        ``label``, which is on no server and must be on this machine.
     """
 
     name: str
@@ -65,12 +99,32 @@ class CatalogEntry:
     avg_nodes: float
     avg_edges: float
     classes: int
-    kind: Literal["bioinformatics", "social", "molecules"]
+    kind: Literal["bioinformatics", "social", "molecules", "images"]
     citation: str
     fingerprint: str
     aliases: tuple[str, ...] = ()
     in_paper: bool = False
     license: str = LICENSE_NOTE
+    suffix: Literal[".zip", ".csv"] = ".zip"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where the dataset may be in a folder of datasets."""
+        file = f"{self.name}{self.suffix}"
+        if self.suffix == ".csv":
+            return file, f"molecules/{file}"
+        return file, f"{self.name}/raw", self.name  # as PyG leaves it, or unpacked
+
+
+def _table(
+    name: str, graphs: int, nodes: float, edges: float, citation: str, fingerprint: str
+) -> CatalogEntry:
+    """Describe a table of molecules of two classes, without those that RDKit cannot read."""
+    note = CHEMBL_LICENSE_NOTE if citation is _LI else TABLE_LICENSE_NOTE
+    return CatalogEntry(
+        name, graphs, nodes, edges, 2, "molecules", citation, fingerprint,
+        license=note, suffix=".csv",
+    )  # fmt: skip
 
 
 # fmt: off
@@ -98,6 +152,26 @@ ENTRIES = (
                  "eb7f1b775b084f0e18af687a9f48a205"),
     CatalogEntry("NCI1", 4110, 29.87, 32.30, 2, "molecules", _WALE,
                  "41fe67bc130b7f9d710b777a6d2f3330"),
+    CatalogEntry("PTC_FM", 349, 14.11, 14.48, 2, "molecules", _HELMA,
+                 "01782722df646fe6909108acff471421"),
+    CatalogEntry("BZR", 405, 35.75, 38.36, 2, "molecules", _SUTHERLAND,
+                 "23519cd6a2262f7010ab8fa29fa57e6f"),
+    CatalogEntry("DHFR", 756, 42.43, 44.54, 2, "molecules", _SUTHERLAND,
+                 "4eaaead397bfab5a522abad20b549ac2"),
+    CatalogEntry("Letter-med", 2250, 4.67, 3.21, 15, "images", _RIESEN,
+                 "4c16a56b2d7a888992521ae2f003461e"),
+    CatalogEntry("Fingerprint", 2800, 5.42, 4.42, 15, "images", _RIESEN,
+                 "7da1950f98b47aff7f575e388c4755f5"),
+    CatalogEntry("COIL-RAG", 3900, 3.01, 3.02, 100, "images", _RIESEN,
+                 "7f10c2193a49116eb71067cff1272312"),
+    CatalogEntry("MSRC_9", 221, 40.58, 97.94, 8, "images", _NEUMANN,
+                 "394a4a5cfffff106f7f3395fd5fa2b8e"),
+    _table("tox21-ahr", 6542, 18.06, 18.70, _WU, "86fa1ca7488ea9823efe875688ccb6e9"),
+    _table("tox21-mmp", 5804, 17.59, 18.16, _WU, "b3279de481df5ae4690cd6b3b3a3c556"),
+    _table("tox21-are", 5825, 16.43, 16.89, _WU, "fcc964f01fe2d31c0515124c8a98265b"),
+    _table("clintox", 1478, 26.16, 27.88, _WU, "20a44e50f8b6b71437dd4ed8f10eb383"),
+    _table("fgfr1", 4177, 28.71, 31.73, _LI, "37155c359f6f97404e4696e1b2679da3"),
+    _table("qm8-e1", 21786, 7.77, 8.09, _WU, "c16daed7fe573249ff975ce79669b24e"),
 )
 # fmt: on
 

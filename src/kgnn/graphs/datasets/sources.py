@@ -13,14 +13,15 @@ import urllib.request
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from kgnn.errors import DatasetUnavailableError, GraphDataError, KgnnWarning
+from kgnn.errors import DatasetUnavailableError, GraphDataError, KgnnWarning, Skipped
 from kgnn.files import replacing
 from kgnn.graphs.datasets.cache import cache_folder, cached
 from kgnn.graphs.datasets.catalog import CatalogEntry
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.readers import tu
+from kgnn.graphs.readers import smiles, tu
 from kgnn.graphs.readers.archive import TextFiles
 
 OFFICIAL_URL = "https://www.chrsmrrs.com/graphkerneldatasets"
@@ -38,10 +39,11 @@ def open_entry(entry: CatalogEntry, progress: Progress | None = None) -> GraphDa
     """Load a dataset from the first source that has it.
 
     The sources, in order: the folder ``KGNN_DATASETS`` (of ``NAME.zip`` or ``NAME/``), the cache,
-    the TUDataset collection or the mirror of it that ``KGNN_DATASETS_URL`` names.
+    the TUDataset collection or the mirror of it that ``KGNN_DATASETS_URL`` names. A table of
+    molecules is in the folder, or in ``molecules/`` there; what cannot be read of it is left out.
     """
     with _source(entry, progress) as path:
-        dataset = cached(entry.name, *_identity(path), build=lambda: tu.read(path))
+        dataset = cached(entry.name, *_identity(path), build=partial(_read, entry, path))
     if dataset.fingerprint != entry.fingerprint:
         warnings.warn(
             f"The content of {entry.name} in {path} differs from the known one (fingerprint "
@@ -50,6 +52,10 @@ def open_entry(entry: CatalogEntry, progress: Progress | None = None) -> GraphDa
             stacklevel=2,
         )
     return dataset
+
+
+def _read(entry: CatalogEntry, path: Path) -> GraphDataset:
+    return smiles.read(path, on_error=Skipped()) if entry.suffix == ".csv" else tu.read(path)
 
 
 def local_path(entry: CatalogEntry) -> Path | None:
@@ -63,6 +69,13 @@ def _source(entry: CatalogEntry, progress: Progress | None) -> Iterator[Path]:
     if (path := local_path(entry)) is not None:
         yield path
         return
+    if entry.suffix == ".csv":
+        tried = ", ".join(map(str, _candidates(entry)))
+        raise DatasetUnavailableError(
+            f"The table {entry.name} is not on this machine (looked for {tried}), and no server is "
+            f"known to have it. Set KGNN_DATASETS to a folder that holds {entry.name}.csv with the "
+            f"columns id, smiles and label; its origin: {entry.citation}"
+        )
     path = _downloads() / f"{entry.name}.zip"
     if _is_writable(path.parent):
         _download(entry, path, progress)
@@ -80,11 +93,8 @@ def _downloads() -> Path:
 
 def _candidates(entry: CatalogEntry) -> Iterator[Path]:
     if chosen := os.environ.get("KGNN_DATASETS"):
-        folder = Path(chosen).expanduser()
-        yield folder / f"{entry.name}.zip"
-        yield folder / entry.name / "raw"  # as PyG leaves it
-        yield folder / entry.name
-    yield _downloads() / f"{entry.name}.zip"
+        yield from (Path(chosen).expanduser() / place for place in entry.places)
+    yield _downloads() / f"{entry.name}{entry.suffix}"
 
 
 def _download(entry: CatalogEntry, path: Path, progress: Progress | None) -> None:

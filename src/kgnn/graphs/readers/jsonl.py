@@ -6,7 +6,8 @@
 
 ``nodes`` is a number of nodes, or a list of labels or of ``{"label": …, "attributes": [numbers]}``;
 an edge is two node numbers, from 0, and perhaps a label. ``id``, ``target`` (missing, null
-or empty: unlabeled) and ``weights`` (one number per edge) are optional.
+or empty: unlabeled), ``weights`` (one number per edge) and ``edge_attributes`` (a list of numbers
+per edge) are optional.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
-from kgnn.graphs.collector import Found, collect_readable, collect_runs
+from kgnn.graphs.collector import Found, collect_readable, collect_runs, is_directed
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.readers.archive import MAX_BYTES
 from kgnn.graphs.readers.text import (
@@ -31,19 +32,28 @@ from kgnn.graphs.readers.text import (
     writing_lines,
 )
 
-_GRAPH_KEYS = ("id", "nodes", "edges", "weights", "target")
+_GRAPH_KEYS = ("id", "nodes", "edges", "weights", "edge_attributes", "target")
 _NODE_KEYS = ("label", "attributes")
 _OTHER_WORDS_FOR_TARGET = ("label", "class", "category", "activity", "y")
 
 
-def read(path: Path, on_error: ErrorHandler = raise_error) -> GraphDataset:
-    """Read a ``.jsonl`` or ``.ndjson`` file, plain or compressed as ``.gz``."""
-    return collect_readable(stem(path), partial(_graphs_in, path, MAX_BYTES), on_error)
+def read(
+    path: Path, on_error: ErrorHandler | None = None, directed: bool | str = False
+) -> GraphDataset:
+    """Read a ``.jsonl`` or ``.ndjson`` file, plain or compressed as ``.gz``.
+
+    With ``directed``, an edge runs from its first node to its second.
+    """
+    found = partial(_graphs_in, path, MAX_BYTES)
+    return collect_readable(stem(path), found, on_error, is_directed(directed))
 
 
-def stream(path: Path, on_error: ErrorHandler = raise_error) -> Iterator[GraphDataset]:
+def stream(
+    path: Path, on_error: ErrorHandler = raise_error, directed: bool | str = False
+) -> Iterator[GraphDataset]:
     """Read a file in runs of bounded size."""
-    return collect_runs(stem(path), partial(_graphs_in, path, None), on_error)
+    found = partial(_graphs_in, path, None)
+    return collect_runs(stem(path), found, on_error, is_directed(directed))
 
 
 def _graphs_in(path: Path, max_bytes: int | None, on_error: ErrorHandler) -> Found:
@@ -63,7 +73,10 @@ def _graphs_in(path: Path, max_bytes: int | None, on_error: ErrorHandler) -> Fou
 
 
 def write(dataset: GraphDataset, path: str | Path) -> None:
-    """Write a dataset so that `read` gives it back; a path in ``.gz`` is compressed."""
+    """Write a dataset so that `read` gives it back; a path in ``.gz`` is compressed.
+
+    Where directions are kept, read it with ``directed=True``.
+    """
     has_names = dataset.graph_names is not None
     with writing_lines(Path(path)) as stream:
         for graph in dataset:
@@ -119,6 +132,7 @@ def _graph(record: dict[str, Any]) -> dict[str, Any]:
         "node_attributes": attributes,
         "edge_labels": edge_labels,
         "edge_weights": _weights(record.get("weights")),
+        "edge_attributes": _edge_attributes(record.get("edge_attributes")),
         "target": None if record.get("target") is None else _label("target", record["target"]),
         "name": None if record.get("id") is None else str(_label("id", record["id"])),
     }
@@ -137,7 +151,7 @@ def _nodes(nodes: Any) -> tuple[int, list[Any] | None, list[Any] | None]:
     return (
         len(nodes),
         labels and [_label(f"label of node {v}", label) for v, label in enumerate(labels)],
-        attributes and _attribute_rows(attributes),
+        attributes and _attribute_rows(attributes, "node"),
     )
 
 
@@ -149,15 +163,15 @@ def _all_or_none(records: list[dict[str, Any]], key: str) -> list[Any] | None:
     return values or None
 
 
-def _attribute_rows(rows: list[Any]) -> list[list[float]]:
-    for node, row in enumerate(rows):
+def _attribute_rows(rows: list[Any], what: str) -> list[list[float]]:
+    for number, row in enumerate(rows):
         if not isinstance(row, list) or not all(map(_is_number, row)):
             raise _LineError(
-                f"attributes of node {node} must be a list of numbers, got {_shown(row)}"
+                f"attributes of {what} {number} must be a list of numbers, got {_shown(row)}"
             )
         if len(row) != len(rows[0]):
             raise _LineError(
-                f"node {node} has {len(row)} attributes, but node 0 has {len(rows[0])}"
+                f"{what} {number} has {len(row)} attributes, but {what} 0 has {len(rows[0])}"
             )
     return rows
 
@@ -182,6 +196,12 @@ def _weights(weights: Any) -> list[float] | None:
     if weights is None or (isinstance(weights, list) and all(map(_is_number, weights))):
         return weights
     raise _LineError(f"weights must be a list of numbers, got {_shown(weights)}")
+
+
+def _edge_attributes(rows: Any) -> list[list[float]] | None:
+    if rows is None or isinstance(rows, list):
+        return rows and _attribute_rows(rows, "edge")
+    raise _LineError(f"edge_attributes must be a list of lists, got {_shown(rows)}")
 
 
 def _label(what: str, value: Any) -> str | int | float:
@@ -227,4 +247,6 @@ def _record(graph: Graph, has_names: bool) -> dict[str, Any]:
         ]
     if graph.edge_weights is not None:
         record["weights"] = graph.edge_weights.tolist()
+    if graph.edge_attributes is not None:
+        record["edge_attributes"] = graph.edge_attributes.tolist()
     return record if graph.target is None else {**record, "target": graph.target}

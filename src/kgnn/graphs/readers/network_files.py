@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from kgnn.errors import DatasetUnavailableError, ErrorHandler, GraphDataError, excerpt, raise_error
+from kgnn.graphs.collector import is_directed
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.interop import networkx, pack_networkx
 from kgnn.graphs.labels import class_name
@@ -27,7 +28,10 @@ _logger = logging.getLogger(__name__)
 
 
 def read(
-    folder: Path, has_node_labels: bool | None = None, on_error: ErrorHandler = raise_error
+    folder: Path,
+    has_node_labels: bool | None = None,
+    on_error: ErrorHandler = raise_error,
+    directed: bool | str = False,
 ) -> GraphDataset:
     """Read all GraphML, GML and GEXF files of a folder, also ``.gz``, sorted by name.
 
@@ -35,20 +39,26 @@ def read(
     label in ``labels.csv`` (columns ``id`` and ``label``) in the folder, or the file's subfolder.
     In GML and GEXF a node's ``label`` is often just its name; labels that never repeat within a
     graph are therefore left out for these formats, unless ``has_node_labels`` says what they are.
+    With ``directed``, directions of edges are kept; an edge without one runs both ways.
     """
     files = _graph_files(folder)
-    return _read_part(folder, files, _classes(folder, files), has_node_labels, on_error)
+    classes, keeps = _classes(folder, files), is_directed(directed)
+    return _read_part(folder, files, classes, has_node_labels, on_error, keeps)
 
 
 def stream(
-    folder: Path, has_node_labels: bool | None = None, on_error: ErrorHandler = raise_error
+    folder: Path,
+    has_node_labels: bool | None = None,
+    on_error: ErrorHandler = raise_error,
+    directed: bool | str = False,
 ) -> Iterator[GraphDataset]:
     """Read a folder as `read` does, some files at a time."""
     files = _graph_files(folder)
     classes = _classes(folder, files)
     for start in range(0, len(files), FILES_AT_ONCE):
         part = files[start : start + FILES_AT_ONCE]
-        found = _read_part(folder, part, classes, has_node_labels, on_error)
+        keeps = is_directed(directed)
+        found = _read_part(folder, part, classes, has_node_labels, on_error, keeps)
         if len(found):
             yield found
 
@@ -77,6 +87,7 @@ def _read_part(
     classes: dict[str, str | None],
     has_node_labels: bool | None,
     on_error: ErrorHandler,
+    directed: bool,
 ) -> GraphDataset:
     files, graphs = _read_each(files, on_error)
     names = [_name(folder, path) for path in files]
@@ -86,7 +97,9 @@ def _read_part(
     ]
     _drop_display_names(files, graphs, has_node_labels)
     places = [str(path) for path in files]
-    return pack_networkx(graphs, places, targets, names, name=folder.name, on_error=on_error)
+    return pack_networkx(
+        graphs, places, targets, names, name=folder.name, on_error=on_error, directed=directed
+    )
 
 
 def _read_each(files: list[Path], on_error: ErrorHandler) -> tuple[list[Path], list[Any]]:

@@ -1,53 +1,117 @@
-"""Read molecules from a CSV file with a column of SMILES, through RDKit."""
+"""Read molecules from a CSV file with a column of SMILES, or from a ``.smi`` file."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from kgnn.errors import ErrorHandler, GraphDataError, MissingExtraError, excerpt, raise_error
-from kgnn.graphs.collector import Found, ReadWith, collect, collect_readable, collect_runs
+from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
+from kgnn.graphs.collector import Found, ReadWith, collect_readable, collect_runs, numbered
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.labels import require_length, targets_by_position
+from kgnn.graphs.molecules import MEANINGS, Meaning, graph_of_smiles
 from kgnn.graphs.readers.archive import MAX_BYTES
-from kgnn.graphs.readers.text import Row, csv_rows, find_column, stem
+from kgnn.graphs.readers.text import Row, csv_rows, find_column, numbered_lines, stem
 
-# RDKit takes seconds for so many characters, and minutes for ten times as many.
-MAX_SMILES = 10_000
-OPTIONS = ("smiles_column", "target_column", "id_column")
+OPTIONS = ("smiles_column", "target_column", "id_column", *MEANINGS)
 
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smi", "mol", "molecule")
 _TARGET_NAMES = ("target", "label", "class", "activity", "y")
 _ID_NAMES = ("id", "mol_id", "molecule_id", "compound_id", "chembl_id", "name")
 
 
-def read(path: Path, on_error: ErrorHandler = raise_error, **columns: str | None) -> GraphDataset:
-    """Read molecules: atoms are nodes labeled by symbol, bonds are edges labeled by type.
+def read(path: Path, on_error: ErrorHandler | None = None, **options: str | None) -> GraphDataset:
+    """Read molecules as graphs; see `kgnn.graphs.molecules`.
 
     Parameters
     ----------
     path : Path
-        A ``.csv`` file with a header, separated by commas, semicolons or tabs, perhaps ``.gz``.
-    on_error : callable
-        Called with the error of each line that cannot be read; default: raise it.
+        A ``.csv`` file with a header, separated by commas, semicolons or tabs, or a ``.smi`` file,
+        each line a SMILES and perhaps a name; perhaps ``.gz``.
+    on_error : callable, optional
+        Called with the error of each line that cannot be read; default: an error that lists them.
     smiles_column, target_column, id_column : str, optional
-        Default: recognized by their usual names, such as ``smiles``, ``label`` and ``id``. An empty
-        target is unlabeled; targets and ids are optional.
+        Of a ``.csv`` file. Default: recognized by their usual names, such as ``smiles``, ``label``
+        and ``id``. An empty target is unlabeled; targets and ids are optional.
+    salts, stereo : {"keep", "strip"}, optional
+        As for `kgnn.from_smiles`.
     """
-    return collect_readable(stem(path), _reader(path, MAX_BYTES, columns), on_error)
+    return collect_readable(stem(path), _reader(path, MAX_BYTES, **options), on_error)
 
 
 def stream(
-    path: Path, on_error: ErrorHandler = raise_error, **columns: str | None
+    path: Path, on_error: ErrorHandler = raise_error, **options: str | None
 ) -> Iterator[GraphDataset]:
     """Read a file in runs of bounded size."""
-    return collect_runs(stem(path), _reader(path, None, columns), on_error)
+    return collect_runs(stem(path), _reader(path, None, **options), on_error)
 
 
-def _reader(path: Path, max_bytes: int | None, columns: Mapping[str, str | None]) -> ReadWith:
-    return lambda on_error: _molecules_in(path, max_bytes, on_error, **columns)
+def _reader(
+    path: Path,
+    max_bytes: int | None,
+    *,
+    salts: str | None = None,
+    stereo: str | None = None,
+    **columns: str | None,
+) -> ReadWith:
+    meaning = Meaning.of(salts=salts, stereo=stereo)
+
+    def molecules(on_error: ErrorHandler) -> Found:
+        for row in rows(path, on_error, max_bytes, **columns):
+            try:
+                graph = graph_of_smiles(row.place, row.smiles, meaning)
+            except GraphDataError as error:
+                on_error(error)
+            else:
+                yield row.place, {**graph, "target": row.target, "name": row.name}
+
+    return molecules
+
+
+def columns(path: Path, **options: str | None) -> list[str]:
+    """Name the columns of a table, without ``id`` if it is where the names of graphs are."""
+    if not _is_csv(path):
+        return ["smiles", "name"]
+    header = next(csv_rows(path, None), Row(0, [])).cells
+    named = _find_columns(path, header, **_without_meanings(options)).identity
+    return [each for place, each in enumerate(header) if (place, each) != (named, "id")]
+
+
+def cells(path: Path, **options: str | None) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the name of each graph, and what the table has in its row."""
+
+    def found(on_error: ErrorHandler) -> Found:
+        for row in rows(path, on_error, None, **_without_meanings(options)):
+            yield row.place, {"name": row.name, "cells": row.cells}
+
+    for position, _, row in numbered(found, lambda _: None):
+        yield str(position) if row["name"] is None else row["name"], row["cells"]
+
+
+def _without_meanings(options: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {key: value for key, value in options.items() if key not in MEANINGS}
+
+
+class Molecule(NamedTuple):
+    """A row of a table before its molecule is looked at."""
+
+    place: str
+    smiles: str
+    target: str | None
+    name: str | None
+    cells: dict[str, str]  # all columns that the table has for it
+
+
+def rows(
+    path: Path, on_error: ErrorHandler, max_bytes: int | None = None, **columns: str | None
+) -> Iterator[Molecule]:
+    """Yield the rows of a table of molecules."""
+    return (_csv_rows if _is_csv(path) else _smi_rows)(path, on_error, max_bytes, **columns)
+
+
+def _is_csv(path: Path) -> bool:
+    return Path(path.name.removesuffix(".gz")).suffix.lower() == ".csv"
 
 
 class Columns(NamedTuple):
@@ -58,10 +122,10 @@ class Columns(NamedTuple):
     identity: int | None
 
 
-def class_columns(path: Path, **columns: str | None) -> tuple[str | None, list[str]]:
+def class_columns(path: Path, **options: str | None) -> tuple[str | None, list[str]]:
     """Return the column that the classes are read from, if any, and those that have no use yet."""
     header = next(csv_rows(path, None), Row(0, [])).cells
-    found = _find_columns(path, header, **columns)
+    found = _find_columns(path, header, **_without_meanings(options))
     unused = [name for place, name in enumerate(header) if place not in found]
     return None if found.target is None else header[found.target], unused
 
@@ -86,9 +150,9 @@ def _find_columns(
     return Columns(smiles, target, find_column(path, header, id_column, _ID_NAMES))
 
 
-def _molecules_in(
-    path: Path, max_bytes: int | None, on_error: ErrorHandler, **columns: str | None
-) -> Found:
+def _csv_rows(
+    path: Path, on_error: ErrorHandler, max_bytes: int | None, **columns: str | None
+) -> Iterator[Molecule]:
     rows = csv_rows(path, max_bytes, on_error)
     header = next(rows, Row(0, [])).cells
     first = next(rows, None)
@@ -96,69 +160,28 @@ def _molecules_in(
         raise GraphDataError(f"{path} holds no molecules: expected a header and a line for each")
     smiles, target, identity = _find_columns(path, header, **columns)
     for line, cells in chain([first], rows):
-        place = f"{path}, line {line}"
-        try:
-            graph = _graph(place, cells[smiles])
-        except GraphDataError as error:
-            on_error(error)
-            continue
-        graph["target"] = None if target is None else cells[target] or None
-        graph["name"] = None if identity is None else cells[identity]
-        yield place, graph
-
-
-def from_smiles(
-    smiles: Iterable[str], targets: Iterable[Hashable | None] | None = None, name: str = "smiles"
-) -> GraphDataset:
-    """Turn SMILES into graphs.
-
-    Parameters
-    ----------
-    smiles : iterable of str
-    targets : iterable, optional
-        Class of each molecule, by position; None, −1, NaN or empty text for unlabeled.
-    name : str
-
-    Examples
-    --------
-    >>> ethanol = from_smiles(["CCO"])[0]
-    >>> ethanol.node_labels, ethanol.edge_labels
-    (['C', 'C', 'O'], ['SINGLE', 'SINGLE'])
-    """
-    smiles = list(smiles)
-    classes = None if targets is None else targets_by_position(targets)
-    require_length(classes, len(smiles), "targets")
-    if not smiles:
-        raise GraphDataError("there are no molecules: the list of SMILES is empty")
-    places = [f"smiles[{row}]" for row in range(len(smiles))]
-    rows = zip(places, smiles, classes or [None] * len(smiles), strict=True)
-    graphs = ((place, {**_graph(place, text), "target": target}) for place, text, target in rows)
-    return collect(name, graphs)
-
-
-def _graph(place: str, smiles: str) -> dict[str, Any]:
-    if isinstance(smiles, str) and len(smiles) > MAX_SMILES:
-        raise GraphDataError(
-            f"{place}: '{excerpt(smiles)}' has {len(smiles)} characters; SMILES may have "
-            f"{MAX_SMILES}"
+        yield Molecule(
+            f"{path}, line {line}",
+            cells[smiles],
+            None if target is None else cells[target] or None,
+            None if identity is None else cells[identity],
+            dict(zip(header, cells, strict=True)),
         )
-    molecule = _molecule(smiles)
-    if molecule is None:
-        raise GraphDataError(f"{place}: '{excerpt(smiles)}' is not valid SMILES")
-    bonds = list(molecule.GetBonds())
-    return {
-        "n_nodes": molecule.GetNumAtoms(),
-        "edges": [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds],
-        "node_labels": [atom.GetSymbol() for atom in molecule.GetAtoms()],
-        "edge_labels": [bond.GetBondType().name for bond in bonds],
-    }
 
 
-def _molecule(smiles: str) -> Any:
-    """Parse SMILES without RDKit's own messages; None if it is not valid."""
-    try:
-        from rdkit import Chem, rdBase
-    except ImportError as error:
-        raise MissingExtraError.of("Reading SMILES", "rdkit", "chem") from error
-    with rdBase.BlockLogs():
-        return Chem.MolFromSmiles(smiles) if isinstance(smiles, str) and smiles.strip() else None
+def _smi_rows(
+    path: Path, on_error: ErrorHandler, max_bytes: int | None, **columns: str | None
+) -> Iterator[Molecule]:
+    if given := [key for key, value in columns.items() if value is not None]:
+        raise GraphDataError(f"{path} has no columns to name with {', '.join(given)}")
+    is_empty = True
+    for number, line in numbered_lines(path, max_bytes, on_error):
+        smiles, *rest = line.split(maxsplit=1)
+        if is_empty and smiles.lower() in _SMILES_NAMES:
+            continue
+        is_empty = False
+        name = rest[0].strip() if rest else None
+        cells = {"smiles": smiles} | ({"name": name} if name else {})
+        yield Molecule(f"{path}, line {number}", smiles, None, name, cells)
+    if is_empty:
+        raise GraphDataError(f"{path} holds no molecules: expected a SMILES on each line")

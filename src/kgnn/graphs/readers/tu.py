@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgnn.errors import GraphDataError, KgnnWarning, excerpt
+from kgnn.graphs.collector import is_directed
 from kgnn.graphs.graph import GraphDataset, Ints, ShortInts
 from kgnn.graphs.packing import ConflictingEdgesError, pack
 from kgnn.graphs.readers.archive import TextFiles
@@ -37,8 +38,11 @@ def is_in(folder: Path) -> bool:
     return any(folder.glob("*_A.txt"))
 
 
-def read(path: Path) -> GraphDataset:
-    """Read ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and the optional files beside them."""
+def read(path: Path, directed: bool | str = False) -> GraphDataset:
+    """Read ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and the optional files beside them.
+
+    With ``directed``, an edge runs from the first to the second node of its line.
+    """
     files = TextFiles(path)
     name = _dataset_name(files)
     graph_of_node, targets = _graphs(files, name)
@@ -51,6 +55,7 @@ def read(path: Path) -> GraphDataset:
         u, v = rank[u], rank[v]
         node_labels = None if node_labels is None else node_labels[order]
         attributes = None if attributes is None else attributes[order]
+    weights, edge_attributes = _edge_numbers(files, f"{name}_edge_attributes.txt", len(u))
     _warn_of_unread(files, name)
     try:
         return pack(
@@ -62,12 +67,14 @@ def read(path: Path) -> GraphDataset:
             node_labels=node_labels,
             node_attributes=attributes,
             edge_labels=_labels(files, f"{name}_edge_labels.txt", len(u)),
-            edge_weights=_edge_weights(files, f"{name}_edge_attributes.txt", len(u)),
+            edge_weights=weights,
+            edge_attributes=edge_attributes,
+            directed=is_directed(directed),
         )
     except ConflictingEdgesError as error:
         raise GraphDataError(
             f"{files.where(f'{name}_A.txt')}: lines {error.first + 1} and {error.second + 1} are "
-            "the same edge but differ in label or weight"
+            "the same edge but differ in label, weight or attributes"
         ) from error
 
 
@@ -162,17 +169,14 @@ def _labels(files: TextFiles, file: str, n: int) -> NDArray[Any] | None:
     return np.array([",".join(map(str, row)) for row in table.tolist()])
 
 
-def _edge_weights(files: TextFiles, file: str, n: int) -> NDArray[Any] | None:
+def _edge_numbers(
+    files: TextFiles, file: str, n: int
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """Return one number for each edge as its weight, several as its attributes."""
     table = _optional(files, file, np.float64, n)
-    if table is not None and table.shape[1] > 1:
-        warnings.warn(
-            f"{files.where(file)} has {table.shape[1]} attributes per edge; they are left out, "
-            "for only a single one can be an edge weight.",
-            KgnnWarning,
-            stacklevel=3,
-        )
-        return None
-    return None if table is None else table[:, 0]
+    if table is None:
+        return None, None
+    return (table[:, 0], None) if table.shape[1] == 1 else (None, table)
 
 
 def _optional(files: TextFiles, file: str, dtype: Any, n_lines: int) -> NDArray[Any] | None:

@@ -12,26 +12,19 @@ from numpy.typing import NDArray
 
 from kgnn.colors import css_color
 from kgnn.graphs.drawing import Mark, Sketch, framed, node_notes, text
+from kgnn.graphs.molecules import is_molecule, molecule_of, quiet
 
 Floats = NDArray[np.float64]
 # What a reader of such a drawing should know.
 MOLECULE_NOTE = (
-    "Molecules are drawn as their graphs have them: without implicit hydrogens, charges and "
-    "stereochemistry. Dashed lines are aromatic bonds."
+    "Molecules are drawn as their graphs have them, with hydrogens and charges. Dashed lines are "
+    "aromatic bonds. Point at an atom to see what else the model knows of it: r is a ring, R and S "
+    "are chirality."
 )
-# Edges of `kgnn.graphs.readers.smiles`, and what RDKit draws for them. A dative bond is an arrow,
-# but an edge has no direction: it becomes a dotted line.
-_BONDS = {
-    "SINGLE": "SINGLE",
-    "DOUBLE": "DOUBLE",
-    "TRIPLE": "TRIPLE",
-    "AROMATIC": "AROMATIC",
-    "DATIVE": "ZERO",
-}
 _MOST_BONDS = 2  # for each atom; of a denser graph, RDKit would search rings for minutes
-_CHARGES = (0, 1, -1)  # graphs have no charges: a valence is possible if one of these allows it
 _BOND_LENGTH = 33.0  # at most
 _LETTERS = 14.0
+_SMALL_LETTERS = 9.0  # counts of hydrogens, charges and isotopes
 _SCALE = _BOND_LENGTH / 1.5  # bonds of RDKit are 1.5 long
 _SMALL = 300.0  # the width of a drawing in which bonds are as long as they may be
 _HALO = 0.34  # of a bond
@@ -49,9 +42,9 @@ def draw_molecule(
 ) -> Markup | None:
     """Draw a graph as a molecule; return None if it cannot be one, or without RDKit.
 
-    Nodes are labeled by element and edges by type, as from SMILES. Marks are discs behind the
-    atoms; an atom that is pointed at tells which node it is. The nodes in ``numbered`` have
-    their numbers beside them. Large molecules have the same shape and a finer scale.
+    Labels are those of `kgnn.graphs.molecules`. Marks are discs behind the atoms; one that is
+    pointed at tells which atom it is. The atoms in ``numbered`` have their numbers beside them.
+    Large molecules have the same shape and a finer scale.
 
     Examples
     --------
@@ -59,7 +52,7 @@ def draw_molecule(
     >>> draw_molecule(graph) is None  # nothing says what bonds the edges are
     True
     """
-    if not is_molecule(graph):
+    if not _may_be_molecule(graph):
         return None
     try:
         molecule = _molecule(graph)
@@ -68,68 +61,35 @@ def draw_molecule(
         return None
 
 
-def is_molecule(graph: Sketch) -> bool:
-    """Tell whether all edges are bonds; whether all nodes are atoms, RDKit knows."""
-    return (
-        bool(graph.node_labels)
-        and len(graph.edge_labels) == len(graph.edges) <= _MOST_BONDS * len(graph.nodes)
-        and _BONDS.keys() >= set(graph.edge_labels)
+def is_drawn_as_molecule(graph: Sketch) -> bool:
+    """Tell whether `draw_molecule` draws a graph, for which it needs RDKit."""
+    return draw_molecule(graph) is not None
+
+
+def _may_be_molecule(graph: Sketch) -> bool:
+    """Tell whether a graph is worth a closer look; for most, RDKit need not be loaded."""
+    return len(graph.edge_labels) == len(graph.edges) <= _MOST_BONDS * len(graph.nodes) and (
+        is_molecule(graph)
     )
 
 
 def _molecule(graph: Sketch) -> Any:
     """Return RDKit's molecule with an atom for each node, in their order, laid out in the plane."""
-    from rdkit import Chem, rdBase
-
-    table = Chem.GetPeriodicTable()
-    numbers = {table.GetElementSymbol(number): number for number in range(119)}
-    if not numbers.keys() >= set(graph.node_labels):
-        return None
-    molecule = Chem.RWMol()
-    for label in graph.node_labels:
-        molecule.AddAtom(Chem.Atom(numbers[label]))
-    for (u, v), label in zip(graph.edges, graph.edge_labels, strict=True):
-        molecule.AddBond(u, v, Chem.BondType.names[_BONDS[label]])
-    for bond in molecule.GetBonds():
-        if bond.GetBondType() == Chem.BondType.AROMATIC:
-            for part in (bond, bond.GetBeginAtom(), bond.GetEndAtom()):
-                part.SetIsAromatic(True)
-    with rdBase.BlockLogs():
-        if not all(map(_is_possible, molecule.GetAtoms())):
-            return None
-        _lay_out(molecule)
-    return molecule
-
-
-def _is_possible(atom: Any) -> bool:
-    """Tell whether an atom can have its bonds; its charge stays zero."""
-    from rdkit import Chem
-
-    try:
-        for charge in _CHARGES:
-            atom.SetFormalCharge(charge)
-            try:
-                atom.UpdatePropertyCache(strict=True)
-            except Chem.AtomValenceException:
-                continue
-            return True
-        return False
-    finally:
-        atom.SetFormalCharge(0)
-
-
-def _lay_out(molecule: Any) -> None:
-    """Give atoms their places, as if missing hydrogens were there; then there are none."""
     from rdkit import Chem
     from rdkit.Chem import rdDepictor
 
-    molecule.UpdatePropertyCache(strict=False)
-    rings, angles = Chem.SANITIZE_SYMMRINGS, Chem.SANITIZE_SETHYBRIDIZATION
-    Chem.SanitizeMol(molecule, rings | Chem.SANITIZE_SETCONJUGATION | angles)
-    rdDepictor.Compute2DCoords(molecule, useRingTemplates=True)
-    for atom in molecule.GetAtoms():
-        atom.SetNoImplicit(True)
-    molecule.UpdatePropertyCache(strict=False)
+    molecule = molecule_of(graph.node_labels, graph.edges, graph.edge_labels)
+    if molecule is None:
+        return None
+    with quiet():
+        try:
+            molecule.UpdatePropertyCache(strict=True)
+        except Chem.AtomValenceException:
+            return None
+        rings, angles = Chem.SANITIZE_SYMMRINGS, Chem.SANITIZE_SETHYBRIDIZATION
+        Chem.SanitizeMol(molecule, rings | Chem.SANITIZE_SETCONJUGATION | angles)
+        rdDepictor.Compute2DCoords(molecule, useRingTemplates=True)
+    return molecule
 
 
 def _drawn(
@@ -156,12 +116,7 @@ def _drawn(
         ).format(place.x, place.y, radius, mark.fill if mark and mark.strength else "none", note)
         for place, mark, note in zip(places, marked, node_notes(graph), strict=True)
     ]
-    bonds, written = _strokes(pen.GetDrawingText())
-    atoms = [
-        text(at.x, at.y + 0.36 * _LETTERS, name, size=_LETTERS, anchor="middle", halo=True)
-        for node, (at, name) in enumerate(zip(places, graph.node_labels, strict=True))
-        if node in written
-    ]
+    bonds, letters = _strokes(pen.GetDrawingText())
     numbers = [
         text(
             place.x + 0.6 * radius,
@@ -174,7 +129,7 @@ def _drawn(
         for place, node in zip(places, graph.nodes, strict=True)
         if node in numbered
     ]
-    shapes = (*halos, *bonds, *atoms, *numbers)
+    shapes = (*halos, *bonds, *letters, *numbers)
     return framed(pen.Width(), pen.Height(), shapes, f"graph {graph.name}")
 
 
@@ -194,28 +149,32 @@ def _zoom(molecule: Any, width: float, height: float) -> float:
 def _pen(width: int, height: int) -> Any:
     from rdkit.Chem.Draw import rdMolDraw2D
 
-    pen = rdMolDraw2D.MolDraw2DSVG(width, height)
+    # Letters as text, not as shapes.
+    pen = rdMolDraw2D.MolDraw2DSVG(width, height, -1, -1, True)
     options: Any = pen.drawOptions()
     options.useBWAtomPalette()
     options.clearBackground = False
-    options.prepareMolsBeforeDrawing = False  # which would need hydrogens and charges
+    options.prepareMolsBeforeDrawing = False  # aromatic bonds are to stay dashed
     options.fixedBondLength = _SCALE
     options.fixedFontSize = round(_LETTERS)
     options.padding = _PADDING
     return pen
 
 
-def _strokes(svg: str) -> tuple[list[Markup], set[int]]:
-    """Return the lines of bonds of RDKit's drawing, and the atoms whose symbols it writes.
+def _strokes(svg: str) -> tuple[list[Markup], list[Markup]]:
+    """Return the lines of bonds and the letters of atoms of RDKit's drawing.
 
     Its colors and fonts are left behind: a page has its own, and allows no style in elements.
     """
     ways: dict[str, list[str]] = {"": [], "3.5 3": []}  # by their dashes
-    written = set()
+    letters = []
     for shape in ET.fromstring(svg).iter():
-        first, _, rest = shape.get("class", "").partition(" ")
-        if first.startswith("atom-") and not rest:
-            written.add(int(first.removeprefix("atom-")))
+        if shape.tag == f"{_SVG}text":
+            x, y = float(shape.get("x", 0)), float(shape.get("y", 0))
+            is_small = f"font-size:{round(_LETTERS)}px" not in shape.get("style", "")
+            letter = (shape.text or "").replace("-", "−")
+            size = _SMALL_LETTERS if is_small else _LETTERS
+            letters.append(text(x, y, letter, size=size, halo=True))
         elif shape.tag == f"{_SVG}path":
             is_dashed = "stroke-dasharray" in shape.get("style", "")
             ways["3.5 3" if is_dashed else ""].append(shape.get("d", ""))
@@ -225,4 +184,4 @@ def _strokes(svg: str) -> tuple[list[Markup], set[int]]:
     )
     ink = css_color("ink")
     lines = [bond.format(" ".join(d), ink, dashes or "none") for dashes, d in ways.items() if d]
-    return lines, written
+    return lines, letters
