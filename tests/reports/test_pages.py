@@ -245,7 +245,7 @@ def test_a_model_without_rounds_or_held_out_labels_has_a_page(facts):
     page.check()
     assert "Rounds" not in page.words
     assert "No label could be compared with a prediction that was made without it" in page.words
-    assert "The model is certain about all unlabeled graphs" in page.words
+    assert "Most uncertain" not in page.words
 
 
 def test_labels_that_do_not_fit_into_nodes_have_a_legend(facts):

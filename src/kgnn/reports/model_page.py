@@ -36,16 +36,10 @@ def model_page(facts: ModelFacts) -> str:
         drawings("model_figures", "calibration_chart", bins) if bins else ([], why_none)
     )
     changed = ", ".join(f"{name}={value!r}" for name, value in facts.parameters.items())
-    shown = [
-        (
-            "uncertain",
-            "Unlabeled graphs whose two most probable classes are closest, the closest first."
-            if facts.uncertain
-            else "The model is certain about all unlabeled graphs.",
-            _cards(facts.uncertain),
-        ),
-        ("suspicious", _suspicious_in_words(facts), _cards(facts.suspicious)),
-    ]
+    shown = [("suspicious", _suspicious_in_words(facts), _cards(facts.suspicious))]
+    if facts.uncertain:
+        told = "Unlabeled graphs whose two most probable classes are closest, the closest first."
+        shown.insert(0, ("uncertain", told, _cards(facts.uncertain)))
     if facts.suggested:
         told = "Unlabeled graphs whose labels would help the model most; best first."
         shown.append(("next", told, _cards(facts.suggested)))
@@ -53,7 +47,7 @@ def model_page(facts: ModelFacts) -> str:
         "data": "What it learned from",
         **({"rounds": "Rounds"} if facts.rounds else {}),
         "quality": "How good it is",
-        "uncertain": "Most uncertain",
+        **({"uncertain": "Most uncertain"} if facts.uncertain else {}),
         "suspicious": "Suspicious labels",
         **({"next": "Next to label"} if facts.suggested else {}),
         "making": "How it was made",
