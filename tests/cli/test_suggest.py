@@ -196,7 +196,7 @@ def test_misuse_is_told_in_a_line(kgnn, files, arguments, told):
 
 
 def test_one_split_is_not_reported_as_certain(kgnn, files):
-    once = (*SIMULATE, "--splits", "1")
+    once = (*SIMULATE[:-1], "1")
     done = kgnn(*once)
     assert done.code == 0, done.err
     assert "±" not in done.out + done.err
@@ -246,8 +246,7 @@ def molecules(files):
     return ("--read", "target_column=kind", "--skip-bad")
 
 
-FEW_TREES = ("--set", "trees=5")
-FAST = ("--method", "ldp", *FEW_TREES)
+FAST = ("--method", "ldp", "--set", "trees=5")
 
 
 def printed_command(told):
@@ -278,13 +277,13 @@ def test_the_printed_command_loses_no_label(kgnn, molecules, repeats_options, va
     # Those that were held out of the fit have a label as well.
     assert suggested <= {f"m{row}" for row in range(24, 40)}
     fill_in("more.csv")
-    done = kgnn(*printed_command(done.err), *FEW_TREES, "-o", "next")
+    done = kgnn(*printed_command(done.err), "-o", "next")
     assert "30 graphs are labeled, 10 are not" in done.err, done.err
     # And once more, with the labels of a table and of the column.
     again = (*molecules, "--labels", "more.csv") if repeats_options else ()
     done = kgnn("suggest", "next", "mol.csv", *again, "-n", "4", "-o", "most.csv")
     fill_in("most.csv")
-    done = kgnn(*printed_command(done.err), *FEW_TREES, "-o", "last")
+    done = kgnn(*printed_command(done.err), "-o", "last")
     assert "34 graphs are labeled, 6 are not" in done.err, done.err
 
 
@@ -296,7 +295,7 @@ def test_labels_of_a_table_are_read_again_as_well(kgnn, files):
     done = kgnn("suggest", "own", "bare.jsonl", "-n", "4", "-o", "more.csv")
     assert f"reading bare.jsonl with {' '.join(given)}, as for the fit" in done.err
     filled_in("more.csv")
-    done = kgnn(*printed_command(done.err), *FEW_TREES, "-o", "next")
+    done = kgnn(*printed_command(done.err), "-o", "next")
     assert "15 graphs are labeled" in done.err, done.err
 
 

@@ -33,7 +33,7 @@ TERMS = {
     VAT: "smoothness",
     InfoGraph: "infomax",
 }
-FAST_KGNN = {"epochs": 4, "width": 8, "batch_size": 8, "cross_fit": 0}
+FAST_KGNN = {"epochs": 4, "width": 8, "batch_size": 8, "cross_fit": 0, "committee": 1}
 every_method = pytest.mark.parametrize("cls", METHODS)
 POOL = planted_motifs(40, n_nodes=10)
 LABELED, UNLABELED = np.arange(9), np.arange(9, 40)

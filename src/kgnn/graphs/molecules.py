@@ -314,8 +314,8 @@ def fragment(
     Examples
     --------
     >>> alcohol = written_out(from_smiles(["OCC1CC1"]))[0]
-    >>> fragment(alcohol.node_labels, alcohol.edges.tolist(), alcohol.edge_labels, 1, 1)
-    '[CH2](-[OH])-[CH;r]'
+    >>> fragment(alcohol.node_labels, alcohol.edges.tolist(), alcohol.edge_labels, 0, 2)
+    '[OH]-[CH2]-[CH;r]'
     """
     reached, bonds = [atom], list[int]()
     for _ in range(depth):

@@ -65,10 +65,6 @@ class RoundsClassifier(GraphClassifier):
     networks_ : list of Network
     course_ : Course
         What happened in each round.
-    n_iter_ : int
-        Number of rounds after the first training.
-    termination_condition_ : str
-        Why the rounds ended; see `kgnn.engine.rounds.Course`.
     """
 
     committee: Count = 3
@@ -114,8 +110,6 @@ class RoundsClassifier(GraphClassifier):
         # If training is stopped before the first E-step, there is no memory to predict with.
         self.networks_ = networks[: max(len(each.fitted) for each in course.used)]
         self.course_ = course
-        self.n_iter_ = len(course.rounds) - 1
-        self.termination_condition_ = course.termination_condition
         if course.termination_condition == "interrupted":
             raise KeyboardInterrupt
         rows = np.concatenate([member.held_out for member in task.members()])
@@ -123,6 +117,16 @@ class RoundsClassifier(GraphClassifier):
             return None
         each = self._probabilities(networks, course.scaled(course.answers), course)
         return OutOfFold(rows, each[self._predictor()])
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of rounds after the first training."""
+        return len(self.course_.rounds) - 1
+
+    @property
+    def termination_condition_(self) -> str:
+        """Why the rounds ended; see `kgnn.engine.rounds.Course`."""
+        return self.course_.termination_condition
 
     def _can_predict(self) -> bool:
         return hasattr(self, "course_")
@@ -173,4 +177,4 @@ class RoundsClassifier(GraphClassifier):
             return Story({}, [], "")
         curves: dict[str, Any] = {n.name: n.fitted[0].history for n in self.networks_}
         rounds = [each.facts() for each in self.course_.rounds]
-        return Story(curves, rounds, self.termination_condition_)
+        return Story(curves, rounds, self.course_.termination_condition)

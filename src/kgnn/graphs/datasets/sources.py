@@ -55,7 +55,11 @@ def open_entry(entry: CatalogEntry, progress: Progress | None = None) -> GraphDa
 
 
 def _read(entry: CatalogEntry, path: Path) -> GraphDataset:
-    return smiles.read(path, on_error=Skipped()) if entry.suffix == ".csv" else tu.read(path)
+    return (
+        smiles.read(path, on_error=Skipped())
+        if entry.suffix == ".csv"
+        else tu.read(path, names_unread=False)
+    )
 
 
 def local_path(entry: CatalogEntry) -> Path | None:

@@ -38,10 +38,11 @@ def is_in(folder: Path) -> bool:
     return any(folder.glob("*_A.txt"))
 
 
-def read(path: Path, directed: bool | str = False) -> GraphDataset:
+def read(path: Path, directed: bool | str = False, *, names_unread: bool = True) -> GraphDataset:
     """Read ``NAME_A.txt``, ``NAME_graph_indicator.txt`` and the optional files beside them.
 
-    With ``directed``, an edge runs from the first to the second node of its line.
+    With ``directed``, an edge runs from the first to the second node of its line. Of files beside
+    these, which are not used, ``names_unread`` warns.
     """
     files = TextFiles(path)
     name = _dataset_name(files)
@@ -56,7 +57,8 @@ def read(path: Path, directed: bool | str = False) -> GraphDataset:
         node_labels = None if node_labels is None else node_labels[order]
         attributes = None if attributes is None else attributes[order]
     weights, edge_attributes = _edge_numbers(files, f"{name}_edge_attributes.txt", len(u))
-    _warn_of_unread(files, name)
+    if names_unread:
+        _warn_of_unread(files, name)
     try:
         return pack(
             name,
