@@ -38,7 +38,7 @@ class Watched(MemoryNetwork):
 def memory_of(**bounds):
     return Memory(
         GRAPHS,
-        lambda n, sharpness: Watched(n, 2, width=8, sharpness=sharpness),
+        lambda n, sharpness, _: Watched(n, 2, width=8, sharpness=sharpness),
         FAST,
         kernel=WeisfeilerLehman(2),
         projection=Projection(8),

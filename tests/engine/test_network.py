@@ -44,7 +44,9 @@ def both_networks(pool=GRAPHS, dimensions=8):
         ),
         Memory(
             pool,
-            lambda n, s: MemoryNetwork(n, 2, width=8, sharpness=s, identity=dimensions is not None),
+            lambda n, s, _: MemoryNetwork(
+                n, 2, width=8, sharpness=s, identity=dimensions is not None
+            ),
             FAST,
             kernel=WeisfeilerLehman(1, normalize="dataset"),
             projection=None if dimensions is None else Projection(dimensions),

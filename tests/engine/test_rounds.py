@@ -180,9 +180,9 @@ def test_validation_keeps_the_best_round():
     course = run(p, plan, np.array([0, 1]))
     assert course.best_round == 1
     assert course.used == [course.rounds[1]]
-    expected = course.sharpness[0] * np.log(good)
+    expected = course.mixing.sharpness[0] * np.log(good)
     np.testing.assert_allclose(course.logits([p], ["validation"])[0], expected)
-    assert course.rounds[1].accuracy == {"gnn": 1.0, "both": 1.0}
+    assert course.rounds[1].accuracy == {"gnn": 1.0, "all": 1.0}
     assert len(course.rounds) == 5
     without = run(Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)]), plan)
     assert without.best_round == 4
@@ -202,7 +202,7 @@ def test_all_rounds_together_predict_the_mean_of_their_log_probabilities():
     p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)], tables)
     course = run(p, replace(PLAN, rounds=1), np.array([0, 1]))
     assert len(course.used) == 2
-    expected = course.sharpness[0] * np.log(tables).mean(axis=0)
+    expected = course.mixing.sharpness[0] * np.log(tables).mean(axis=0)
     np.testing.assert_allclose(course.logits([p], ["validation"])[0], expected)
 
 
@@ -312,12 +312,28 @@ def test_rounds_are_judged_by_all_held_out_graphs_together():
     assert course.best_round == 1
     # Of rows 0, 3, 1 and 2, which are of classes 0, 1, 1 and 0, the last is called 1.
     assert course.rounds[1].accuracy["gnn"] == 0.75
-    np.testing.assert_allclose(course.answers[0], np.log(np.concatenate(JUDGED[0])))
-    truth = np.array([0, 1, 1, 0])
-    assert course.sharpness == [calibrate(course.answers[0], truth, PULL).sharpness]
-    assert course.rounds[1].log_likelihood == pytest.approx(
-        calibrate(course.answers[0], truth).log_likelihood
-    )
+    said, truth = np.log(np.concatenate(JUDGED[0])), np.array([0, 1, 1, 0])
+    assert course.mixing.sharpness == pytest.approx([calibrate(said, truth, PULL).sharpness])
+    assert course.rounds[1].log_likelihood == pytest.approx(calibrate(said, truth).log_likelihood)
+
+
+def test_held_out_answers_are_calibrated_by_the_other_folds():
+    course = self_train(Scripted("gnn", SAID, JUDGED), FOLDED, replace(PLAN, rounds=0))
+    said, truth = np.log(np.concatenate(JUDGED[0])), np.array([0, 1, 1, 0])
+    first, second = (calibrate(said[at], truth[at], PULL).sharpness for at in np.s_[:2, 2:])
+    assert first != second
+    expected = np.concatenate([second * said[:2], first * said[2:]])
+    np.testing.assert_allclose(course.held_out[0], expected)
+
+
+def test_a_graph_held_out_of_several_members_has_no_say_in_its_own_answer():
+    """Row 0 is in both folds, so only row 2 advises the first, and row 3 the second."""
+    task = replace(FOLDED, folds=(np.array([0, 3]), np.array([0, 2])))
+    course = self_train(Scripted("gnn", SAID, JUDGED), task, replace(PLAN, rounds=0))
+    said, truth = np.log(np.concatenate(JUDGED[0])), np.array([0, 1, 0, 0])
+    by_2, by_3 = (calibrate(said[[at]], truth[[at]], PULL).sharpness for at in (3, 1))
+    np.testing.assert_allclose(course.held_out[0][1], by_2 * said[1])
+    np.testing.assert_allclose(course.held_out[0][3], by_3 * said[3])
 
 
 def test_all_members_of_all_rounds_predict_together():
@@ -325,7 +341,7 @@ def test_all_members_of_all_rounds_predict_together():
     course = self_train(p, FOLDED, replace(PLAN, rounds=1, growth=0.5))
     assert [each.memory.tolist() for each in course.trained(0)] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     told = np.log([SAID[0][0], SAID[0][1]] * 2).mean(axis=0)
-    np.testing.assert_allclose(course.logits([p], [None])[0], course.sharpness[0] * told)
+    np.testing.assert_allclose(course.logits([p], [None])[0], course.mixing.sharpness[0] * told)
 
 
 def test_a_fold_without_graphs_judges_nothing_and_its_member_learns_all_labels():
@@ -334,7 +350,7 @@ def test_a_fold_without_graphs_judges_nothing_and_its_member_learns_all_labels()
     course = self_train(p, task, replace(PLAN, rounds=0))
     assert p.trainings[0][1].examples.labeled.tolist() == [0, 1, 2, 3]
     assert p.trainings[0][1].judges is None
-    np.testing.assert_allclose(course.answers[0], np.log(JUDGED[0][0]))
+    np.testing.assert_allclose(course.held_out[0], np.log(JUDGED[0][0]))
 
 
 def test_annotators_are_weighed_by_the_graphs_of_other_members():

@@ -4,12 +4,11 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import kgnn
 from kgnn.errors import ParameterError
 from kgnn.estimator.evidence import MOST_EVIDENCE, log_odds
-from kgnn.estimator.explanation import Explanation, cosines, plain_similarity
+from kgnn.estimator.explanation import Explanation, plain_similarity
 from kgnn.graphs.collector import GraphCollector
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
 from kgnn.graphs.drawing import DRAWABLE, Sketch
@@ -108,7 +107,7 @@ def test_each_network_gives_its_own_evidence(model):
     column = explanation.classes.index(explanation.predicted)
     before = model.predict_proba_each([graph])
     after = model.predict_proba_each(_removed(graph, part.nodes))
-    for who in ("gnn", "memory", "both"):
+    for who in ("gnn", "memory", "all"):
         assert explanation.proba[who] == pytest.approx(before[who][0])
         fall = bounded(log_odds(before[who], column)[0] - log_odds(after[who], column)[0])
         assert part.evidence[who] == pytest.approx(fall, rel=1e-3, abs=1e-3)
@@ -181,7 +180,7 @@ def test_every_kind_of_method_explains(name, settings, tmp_path):
     assert explanation.evidence.nodes[0] == pytest.approx(evidence, rel=1e-3, abs=1e-3)
     assert bool(explanation.neighbors[0].attention) is (name in ("memnn-sup", "kgnn-sep"))
     assert set(explanation.proba) - {"prediction"} == (
-        {"gnn", "memory", "both"} if name == "kgnn-sep" else set()
+        {"gnn", "memory", "all"} if name == "kgnn-sep" else set()
     )
     model.save(tmp_path / "model")
     assert kgnn.open_model(tmp_path / "model").explain(GRAPHS[70]) == explanation
@@ -337,15 +336,6 @@ def test_of_a_large_graph_the_surroundings_of_what_matters_are_sketched():
     kept = {tuple(edge) for edge in graph.edges.tolist()}
     assert all((sketch.nodes[u], sketch.nodes[v]) in kept for u, v in sketch.edges)
     assert (sketch.n_nodes, sketch.n_edges) == (3000, graph.n_edges)
-
-
-def test_cosines_of_sparse_and_dense_rows_agree():
-    rows = np.random.default_rng(0).normal(size=(4, 3))
-    rows[2] = 0
-    dense = cosines(rows, rows)
-    assert np.allclose(dense, cosines(sparse.csr_array(rows), sparse.csr_array(rows)))
-    assert np.allclose(dense.diagonal(), [1, 1, 0, 1])
-    assert dense.max() <= 1
 
 
 class _Attending(LDP):

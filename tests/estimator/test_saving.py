@@ -68,7 +68,7 @@ def test_an_opened_model_can_be_looked_into_and_saved_again(model, saved, tmp_pa
     assert len(opened.course_.rounds) == len(model.course_.rounds)
     assert opened.labeled_graphs_.fingerprint == model.labeled_graphs_.fingerprint
     each, again = model.predict_proba_each(GRAPHS), opened.predict_proba_each(GRAPHS)
-    assert all((each[name] == again[name]).all() for name in ("gnn", "memory", "both"))
+    assert all((each[name] == again[name]).all() for name in ("gnn", "memory", "forest", "all"))
     assert (opened.attended(GRAPHS[:3]) == model.attended(GRAPHS[:3])).all()
     opened.save(tmp_path / "again")
     assert (open_model(tmp_path / "again").predict(GRAPHS) == model.predict(GRAPHS)).all()

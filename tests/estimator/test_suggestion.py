@@ -163,7 +163,7 @@ def test_disagreement_counts():
         other = sure.copy()
         disputed = [graph.n_nodes and graph.n_edges % 4 == 0 for graph in some]
         other[disputed] = [0.1, 0.9]
-        return {"prediction": sure, "gnn": sure, "memory": other, "both": sure}
+        return {"prediction": sure, "gnn": sure, "memory": other, "all": sure}
 
     found = next_to_label(graphs, labeled, ask, CLASSES, 10)
     assert all(graphs[s.row].n_edges % 4 == 0 for s in found)
@@ -286,11 +286,14 @@ def test_every_method_suggests_graphs_without_a_label(name):
         assert (suggestion.disagreement is None) is (name not in {"kgnn", "kgnn-sep"})
 
 
-def test_disagreement_is_what_the_two_networks_put_on_different_classes():
-    model = KGNN(epochs=5, rounds=1).fit(PARTLY)
+@pytest.mark.parametrize("trees", [0, 20])
+def test_disagreement_is_what_the_networks_put_on_different_classes(trees):
+    model = KGNN(epochs=5, rounds=1, trees=trees).fit(PARTLY)
     found = model.suggest(PARTLY, n=10)
     each = model.predict_proba_each(GRAPHS[[suggestion.row for suggestion in found]])
-    apart = np.abs(each["gnn"] - each["memory"]).sum(axis=1) / 2
+    del each["all"]
+    assert len(each) == 2 + (trees > 0)
+    apart = 1 - np.min(list(each.values()), axis=0).sum(axis=1)
     assert [s.disagreement for s in found] == pytest.approx(apart.tolist(), abs=1e-5)
 
 

@@ -34,12 +34,13 @@ def test_probabilities_labels_and_sets_are_the_model_s(model, request):
     assert [list(each.label_set) for each in found] == model.predict_sets(GRAPHS[40:], error=0.2)
 
 
-def test_both_networks_of_kgnn_are_asked(kgnn):
+def test_all_parts_of_kgnn_are_asked(kgnn):
     each = kgnn.predict_proba_each(GRAPHS[40:])
     for row, answer in enumerate(answers(kgnn, GRAPHS[40:])):
-        named = {who: kgnn.classes_[each[who][row].argmax()] for who in ("gnn", "memory")}
+        parts = ("gnn", "memory", "forest")
+        named = {who: kgnn.classes_[each[who][row].argmax()] for who in parts}
         assert answer.networks == named
-        assert answer.record()["agree"] is (named["gnn"] == named["memory"])
+        assert answer.record()["agree"] is (len(set(named.values())) == 1)
 
 
 def test_the_columns_are_those_of_the_cells(wl, kgnn):

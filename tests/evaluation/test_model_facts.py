@@ -85,7 +85,7 @@ def test_held_out_graphs_of_kgnn_are_judged():
     assert rounds[0].selected == 0
     taught = {row for each in model.course_.rounds[1].selections for row in each.rows.tolist()}
     assert rounds[1].selected == len(taught) > 0
-    assert set(rounds[1].accuracy) == {"gnn", "memory", "both"}
+    assert set(rounds[1].accuracy) == {"gnn", "memory", "forest", "all"}
     facts = facts_of(model, LABELED, use, {})
     assert (facts.labeled, facts.examined) == (60, 12)
     model.held_out_.targets[:] = 1 - model.held_out_.targets

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kgnn.kernels.base import gram, normalize_gram
+from kgnn.kernels.base import cosines, gram, normalize_gram
 
 
 @given(st.integers(1, 60), st.integers(0, 40), st.floats(0.01, 0.9), st.integers(0, 2**16))
@@ -27,3 +27,12 @@ def test_normalized_gram_has_a_unit_diagonal_and_no_nan_for_empty_graphs():
     normalized = normalize_gram(np.array([[4.0, 2.0, 0.0], [2.0, 9.0, 0.0], [0.0, 0.0, 0.0]]))
     assert normalized.diagonal().tolist() == [1.0, 1.0, 0.0]
     assert normalized[0, 1] == pytest.approx(1 / 3)
+
+
+def test_cosines_of_sparse_and_dense_rows_agree():
+    rows = np.random.default_rng(0).normal(size=(4, 3))
+    rows[2] = 0
+    dense = cosines(rows, rows)
+    assert np.allclose(dense, cosines(sparse.csr_array(rows), sparse.csr_array(rows)))
+    assert np.allclose(dense.diagonal(), [1, 1, 0, 1])
+    assert dense.max() <= 1

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import softmax
 
-from kgnn.engine.calibration import combine
+from kgnn.engine.calibration import combine, learn_mixing
 from kgnn.engine.folds import deal_folds
 from kgnn.engine.task import Task
 from kgnn.errors import KgnnWarning
@@ -65,24 +65,21 @@ def test_the_answer_for_a_label_is_that_of_the_member_without_it(cls, settings):
 
 
 @pytest.mark.parametrize("average", [True, False])
-def test_the_answer_of_two_networks_is_that_of_their_members_in_the_rounds_used(average):
+def test_the_answer_of_all_is_that_of_their_members_in_the_rounds_used(average):
     model = fitted(KGNN, **KERNEL, rounds=1, growth=0.3, average_rounds=average)
     course, held = model.course_, model.held_out_
     assert (len(course.rounds), len(course.used)) == (2, 1 + average)
+    said = []  # by each network, of the graphs held out of its members, fold by fold
+    for which, network in enumerate(model.networks_):
+        pairs = [(fold, number) for number, fold in enumerate(folds())]
+        members = [[each.fitted[which][number] for each in course.used] for _, number in pairs]
+        asked = [network.prepare(GRAPHS[fold]) for fold, _ in pairs]
+        said.append([network.logits(*each) for each in zip(asked, members, strict=True)])
     for number, fold in enumerate(folds()):
-        logits = [
-            factor
-            * combine(
-                [
-                    network.logits(network.prepare(GRAPHS[fold]), [each.fitted[which][number]])
-                    for each in course.used
-                ]
-            )
-            for which, (network, factor) in enumerate(
-                zip(model.networks_, course.sharpness, strict=True)
-            )
-        ]
-        proba = softmax(combine(logits, course.weights), axis=1)
+        others = [place for place in range(len(said[0])) if place != number]
+        truth = np.concatenate([LABELS[folds()[place]] for place in others])
+        mixing = learn_mixing([np.concatenate([own[n] for n in others]) for own in said], truth)
+        proba = softmax(mixing.together([own[number] for own in said]), axis=1)
         expected = sharpen(proba, model.sharpness_)
         np.testing.assert_allclose(held.proba[np.isin(held.rows, fold)], expected, atol=1e-5)
 
@@ -178,7 +175,7 @@ def test_after_ctrl_c_in_a_later_round_all_members_of_the_finished_ones_predict(
     with stop_at(0, place), pytest.warns(KgnnWarning, match="stopped by hand"):
         stopped = fitted(KGNN, **settings, rounds=1)
     assert stopped.termination_condition_ == "interrupted"
-    assert [len(each) for each in stopped.course_.used[0].fitted] == [3, 3]
+    assert [len(each) for each in stopped.course_.used[0].fitted] == [3, 3, 3]
     whole = fitted(KGNN, **settings, rounds=0)
     expected = whole.predict_proba(NEW)
     np.testing.assert_allclose(
@@ -216,6 +213,6 @@ def answers_in(model):
     """How many numbers a model has of members' answers for held-out graphs."""
     if isinstance(model, KGNN):
         members = [one for each in model.course_.rounds for own in each.fitted for one in own]
-        return sum(map(np.size, [*model.course_.answers, *(one.answers for one in members)]))
+        return sum(map(np.size, [*model.course_.held_out, *(one.answers for one in members)]))
     members = model.members_ if isinstance(model, WL) else network_of(model).fitted
     return sum(member.answers.size for member in members)

@@ -199,8 +199,8 @@ def test_a_network_with_a_higher_validation_likelihood_counts_more():
     p = Scripted("gnn", [two(0.9, 0.8, 0.7, 0.6)], [right.tolist()])
     q = Scripted("memory", [two(0.9, 0.8, 0.7, 0.6)], [guess.tolist()])
     course = co_train(p, q, task(targets), replace(PLAN, rounds=0), by_agreement)
-    assert sum(course.weights) == pytest.approx(1)
-    of_gnn, of_memory = np.multiply(course.weights, course.sharpness)
+    assert sum(course.mixing.weights) == pytest.approx(1)
+    of_gnn, of_memory = np.multiply(course.mixing.weights, course.mixing.sharpness)
     assert of_gnn > 5 * of_memory
 
 
@@ -220,10 +220,12 @@ def test_annotations_are_of_unlabeled_graphs_and_the_memory_grows_by_them():
     model = fitted(KGNN, rounds=2, patience=None)
     rounds, n = model.course_.rounds, len(SPLIT.labeled)
     assert model.n_iter_ == len(rounds) - 1 > 0
-    assert set(rounds[0].accuracy) == {"gnn", "memory", "both"}
+    assert set(rounds[0].accuracy) == {"gnn", "memory", "forest", "all"}
     assert rounds[0].fitted[1][0].memory.tolist() == list(range(n))
     for each in rounds[1:]:
-        for selection in each.selections:
+        *taught, for_forest = each.selections
+        assert len(for_forest.rows) == 0  # it learns the labeled graphs alone
+        for selection in taught:
             assert (LABELS[selection.rows] == -1).all()
             assert len(np.unique(selection.rows)) == len(selection.rows) > 0
         for_memory = each.selections[1]
@@ -236,8 +238,8 @@ def test_a_committee_learns_all_labels_and_annotates_as_one():
     model = fitted(KGNN, committee=2, patience=None)
     first, second = model.course_.rounds
     labeled = list(range(len(SPLIT.labeled)))
+    assert [each.memory.tolist() for each in first.fitted[1]] == [labeled] * 2
     for members in first.fitted:
-        assert [each.memory.tolist() for each in members] == [labeled] * 2
         one, other = (each.module.state_dict() for each in members)
         assert any(not torch.equal(one[name], other[name]) for name in one)  # of its own seed
     for_gnn, again, *_ = second.selections
@@ -251,7 +253,30 @@ def test_a_committee_is_judged_by_what_it_says_together():
     each = model.predict_proba_each(VALIDATION[0])
     for who, proba in each.items():
         assert only.accuracy[who] == (proba.argmax(axis=1) == VALIDATION[1]).mean()
-    assert all(len(answers) == len(VALIDATION[1]) for answers in model.course_.answers)
+    assert all(len(answers) == len(VALIDATION[1]) for answers in model.course_.held_out)
+
+
+def test_a_forest_annotates_and_predicts_with_both_networks():
+    model, without = fitted(KGNN), fitted(KGNN, trees=0)
+    with_forest, of_two = (each.predict_proba_each(TEST) for each in (model, without))
+    assert [*with_forest] == ["gnn", "memory", "forest", "all"]
+    assert [*of_two] == ["gnn", "memory", "all"]
+    # Round 0 is the same; then the GNN is taught by other annotations.
+    assert not np.allclose(with_forest["gnn"], of_two["gnn"], atol=1e-6)
+    mixing = model.course_.mixing
+    assert len(mixing.weights) == 3
+    assert min(mixing.weights) > 0
+    alone = fitted(KGNN, predict_with="forest")
+    np.testing.assert_allclose(
+        alone.predict(TEST), model.classes_[with_forest["forest"].argmax(axis=1)]
+    )
+    assert len(KGNN.paper(**FAST).fit(GRAPHS[ROWS], LABELS).networks_) == 2
+
+
+def test_whoever_asks_for_a_forest_that_is_not_there_is_told():
+    for settings in ({"trees": 0}, {"start_memory": False}):
+        with pytest.raises(ParameterError, match="needs a forest"):
+            fitted(KGNN, predict_with="forest", **settings)
 
 
 def test_each_round_trains_with_weights_of_its_own():
@@ -278,11 +303,11 @@ def test_colors_of_a_single_graph_are_left_out():
 def judged_by(monkeypatch, gains):
     """Have features judged better than those of the first scaling by so much, graph by graph."""
 
-    def judge(memory, task, penalty):
+    def judge(memory, task):
         likely = np.full(len(gains), -0.7)
         return likely if memory.kernel.normalize == "dataset" else likely + gains
 
-    monkeypatch.setattr(memory_settings, "_linear_log_likelihoods", judge)
+    monkeypatch.setattr(memory_settings, "_by_linear", judge)
 
 
 @pytest.mark.parametrize("validation", [None, VALIDATION], ids=["folds", "VAL"])
@@ -315,7 +340,7 @@ def test_held_out_graphs_choose_the_penalty_of_the_linear_start(
     def judge(memory, task, penalty):
         return gains * (penalty == memory_settings.PENALTIES[2]) - 0.7
 
-    monkeypatch.setattr(memory_settings, "_linear_log_likelihoods", judge)
+    monkeypatch.setattr(memory_settings, "_by_start", judge)
     settings = {"epochs": 1, "cross_fit": 2, "kernel": "wl(iterations=1)"}
     model = MemNNSup(**settings).fit(GRAPHS[ROWS], LABELS, validation=validation)
     assert model.memory_.penalty == memory_settings.PENALTIES[chosen]
@@ -329,7 +354,10 @@ def test_with_nothing_held_out_the_size_of_graphs_counts(monkeypatch):
     assert model.memory_.kernel.normalize == "dataset"
 
 
-def test_features_are_judged_by_graphs_that_the_linear_machine_has_not_seen():
+@pytest.mark.parametrize(
+    "by", [memory_settings._by_linear, lambda *args: memory_settings._by_start(*args, 1.0)]
+)
+def test_features_are_judged_by_graphs_that_the_linear_machine_has_not_seen(by):
     """Where all labels are guesses, a machine that had seen them would know better."""
     folds = tuple(np.array_split(np.arange(100), 5))
     task = Task(GRAPHS, GRAPHS.targets, 2, None, seed=0, folds=folds)
@@ -337,7 +365,7 @@ def test_features_are_judged_by_graphs_that_the_linear_machine_has_not_seen():
 
     def judge(targets):
         changed = replace(task, targets=targets)
-        found = memory_settings._linear_log_likelihoods(memory, changed, 1.0)
+        found = by(memory, changed)
         assert found.shape == (100,)
         return found.mean()
 
@@ -380,11 +408,11 @@ def test_more_labeled_graphs_give_more_coordinates():
         assert MemNNSup(epochs=1, cross_fit=0).fit(graphs, labels).memory_.pool.shape[1] == expected
 
 
-@pytest.mark.parametrize("who", ["gnn", "memory", "both"])
+@pytest.mark.parametrize("who", ["gnn", "memory", "forest", "all"])
 def test_whoever_predicts_says_the_same_by_itself(who):
     model = fitted(KGNN, rounds=1, predict_with=who)
     each = model.predict_proba_each(TEST)
-    assert set(each) == {"gnn", "memory", "both"}
+    assert set(each) == {"gnn", "memory", "forest", "all"}
     np.testing.assert_array_equal(each[who], model.predict_proba(TEST))
     others = [each[other] for other in each if other != who]
     assert not any(np.allclose(each[who], other) for other in others)
@@ -395,7 +423,7 @@ def test_where_the_networks_agree_both_together_agree():
     named = {who: proba.argmax(axis=1) for who, proba in each.items()}
     alike = named["gnn"] == named["memory"]
     assert alike.any()
-    assert (named["both"] == named["gnn"])[alike].all()
+    assert (named["all"] == named["gnn"])[alike].all()
 
 
 @pytest.mark.parametrize(
@@ -439,7 +467,7 @@ def test_every_setting_reaches_the_networks(settings):
     if "clip" in settings:
         usual = fitted(KGNN, **common, learning_rate=0.5).predict_proba_each(TEST)
     other = fitted(KGNN, **common | settings).predict_proba_each(TEST)
-    assert not np.allclose(usual["both"], other["both"], atol=1e-9)
+    assert not np.allclose(usual["all"], other["all"], atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -497,5 +525,6 @@ def test_no_graphs_have_no_probabilities():
     assert {name: proba.shape for name, proba in each.items()} == {
         "gnn": (0, 2),
         "memory": (0, 2),
-        "both": (0, 2),
+        "forest": (0, 2),
+        "all": (0, 2),
     }

@@ -32,10 +32,13 @@ def test_it_is_scikit_learns_logistic_regression_on_the_coordinates():
 def test_the_memory_of_kgnn_starts_where_it_ends():
     """With no training at all, the memory is the linear machine."""
     linear = WLLinear(cross_fit=0).fit(GRAPHS, LABELS)
-    memory = MemNNSup(cross_fit=0, epochs=1, memory_learning_rate=0.0).fit(GRAPHS, LABELS)
+    settings = {"cross_fit": 0, "epochs": 1, "memory_learning_rate": 0.0}
+    memory = MemNNSup(**settings, gaussian_start=False).fit(GRAPHS, LABELS)
     np.testing.assert_allclose(
         memory.predict_proba(GRAPHS), linear.predict_proba(GRAPHS), atol=1e-5
     )
+    with_gaussians = MemNNSup(**settings).fit(GRAPHS, LABELS)
+    assert not np.allclose(with_gaussians.predict_proba(GRAPHS), linear.predict_proba(GRAPHS))
 
 
 def test_what_it_says_of_held_out_graphs_does_not_depend_on_their_labels():

@@ -201,8 +201,8 @@ def facts():
         basis="3 labeled graphs",
         quality=quality(["a", "b", EVIL], proba, ["a", "b"]),
         rounds=[
-            RoundFacts(0, None, {"gnn": 0.5, "memory": 0.75, "both": 0.7}),
-            RoundFacts(21, 0.875, {"gnn": 0.6, "memory": 0.75, "both": 0.8}),
+            RoundFacts(0, None, {"gnn": 0.5, "memory": 0.75, "all": 0.7}),
+            RoundFacts(21, 0.875, {"gnn": 0.6, "memory": 0.75, "all": 0.8}),
         ],
         ending="patience",
         labeled=10,

@@ -17,7 +17,7 @@ def similar(
     dataset: Annotated[str, typer.Argument(help="Name of a dataset, or a path.")],
     graph: Annotated[str, typer.Argument(help="Name of a graph, or its number from 0.")],
     number: Annotated[int, typer.Option("-n", "--number", help="How many to show.", min=1)] = 10,
-    kernel: Annotated[str, typer.Option(help="wl, wl-oa, sp or graphlets.")] = "wl",
+    kernel: Annotated[str, typer.Option(help="wl, wl-oa, sp, graphlets or degrees.")] = "wl",
     skip_bad: SkipBad = False,
     read: ReadOption = None,
     as_json: JsonOption = False,

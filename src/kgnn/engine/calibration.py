@@ -8,6 +8,7 @@ Guo et al., *On calibration of modern neural networks*, ICML 2017.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,12 @@ from scipy.special import log_softmax, ndtr, softmax
 
 from kgnn.graphs.graph import Floats, Ints
 
+ALL = "all"  # networks, together
+
 _BOUNDS = -5.0, 5.0  # of the logarithm of the factor
-# How much better the first of two networks usually is, as a share of the graphs, and the spread of
-# it: twenty graphs are mostly noise, and the memory needs fewer labels than the GNN.
-_USUAL_GAIN, _USUAL_SPREAD = -0.03, 0.06
+# How much better the GNN usually is than the memory, and both than a forest, as a share of the
+# graphs, and the spread of it: twenty graphs are mostly noise, and the memory needs fewer labels.
+_USUAL_GAINS, _USUAL_SPREAD = (-0.03, 0.015), 0.06
 _FEW, _FEW_VARIANCE = 4, 0.25  # graphs that stand for what a handful of them does not show
 # In nats.
 PULL = 1.0  # for a sharpness of e, where held-out graphs may be a handful
@@ -100,14 +103,38 @@ def choose(log_likelihoods: Floats, default: int, caution: float = CAUTION) -> i
     return best if gains[best].mean() > caution * error else default
 
 
+@dataclass(frozen=True)
+class Mixing:
+    """How networks that answer together are mixed."""
+
+    sharpness: list[float] = field(default_factory=list)  # of each network's logits; empty for 1
+    weights: list[float] = field(default_factory=list)  # empty for equal ones
+
+    def scaled(self, logits: Sequence[Floats]) -> list[Floats]:
+        """Return the logits of each network, calibrated."""
+        factors = self.sharpness[: len(logits)] or [1.0] * len(logits)
+        return [factor * own for factor, own in zip(factors, logits, strict=True)]
+
+    def together(self, logits: Sequence[Floats]) -> Floats:
+        """Return the logits of all networks together."""
+        return combine(self.scaled(logits), self.weights)
+
+
+def learn_mixing(logits: Sequence[Floats], targets: Ints) -> Mixing:
+    """Calibrate networks and weigh them by what each says of graphs that were not trained on."""
+    sharpness = [calibrate(own, targets, PULL).sharpness for own in logits]
+    scaled = [factor * own for factor, own in zip(sharpness, logits, strict=True)]
+    return Mixing(sharpness, weigh(scaled, targets))
+
+
 def weigh(logits: Sequence[Floats], targets: Ints) -> list[float]:
-    """Return the mixing weights of two networks: the probability that each is the better one.
+    """Return the mixing weights of networks: the probability that each is the better one.
 
     ``logits`` has a calibrated ``(n, n_classes)`` for each network, of graphs that were not trained
     on. What counts is how often a network is right and its Brier score, in equal parts. Both are
     bounded, so that a few confident mistakes do not decide as they would by likelihood. The
-    evidence of a few graphs is weak; the second network then has the most weight. More or fewer
-    than two networks have equal weights.
+    evidence of a few graphs is weak; then the usual order of the networks (the GNN, the memory, a
+    forest) counts most. The third one is compared with the first two together, and so on.
 
     Examples
     --------
@@ -117,15 +144,22 @@ def weigh(logits: Sequence[Floats], targets: Ints) -> list[float]:
     >>> weigh([mostly, mostly], targets)[1] > 0.5, weigh([mostly, guess], targets)[0] > 0.9
     (True, True)
     """
-    if len(logits) != 2:
-        return [1 / len(logits)] * len(logits)
-    first, second = (_merits(own, targets) for own in logits)
-    gains, n = first - second, len(targets)
+    weights, together = [1.0], logits[0]
+    for number, other in enumerate(logits[1:]):
+        usual = _USUAL_GAINS[number] if number < len(_USUAL_GAINS) else 0.0
+        better = _chance_of_being_better(together, other, targets, usual)
+        weights = [*(better * each for each in weights), 1 - better]
+        together = combine(logits[: number + 2], weights)
+        together = together * calibrate(together, targets, PULL).sharpness
+    return weights
+
+
+def _chance_of_being_better(first: Floats, second: Floats, targets: Ints, usual: float) -> float:
+    gains, n = _merits(first, targets) - _merits(second, targets), len(targets)
     variance = (gains.var() * n + _FEW * _FEW_VARIANCE) / (n + _FEW) / n
     precision = 1 / variance + 1 / _USUAL_SPREAD**2
-    mean = (gains.mean() / variance + _USUAL_GAIN / _USUAL_SPREAD**2) / precision
-    better = float(ndtr(mean * np.sqrt(precision)))
-    return [better, 1 - better]
+    mean = (gains.mean() / variance + usual / _USUAL_SPREAD**2) / precision
+    return float(ndtr(mean * np.sqrt(precision)))
 
 
 def _merits(logits: Floats, targets: Ints) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +11,16 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from kgnn.engine.linear import PENALTY, fit_linear
+from kgnn.engine.linear import PENALTY, KernelMachine, typical_distance
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Featurizer
 from kgnn.kernels.projection import Projection
+from kgnn.seeds import generator
 
 # Bound of the attention weights in one pass without gradients: the memory may be large.
 ATTENTION_PER_PASS = 1 << 20
-_MOST_COMPARED = 1000  # labeled graphs, for their typical distance
-_SAME = 1e-6  # squared distance
+_MOST_CENTERS = 256  # of the Gaussians that the memory starts from
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,8 @@ class Memory(Network):
         All training graphs. The kernel and the projection are fitted on all of them; the memory
         holds the labeled ones and, if it grows, those that were annotated.
     build : callable
-        Maps the number of features and the initial sharpness to a module.
+        Maps the number of features, the initial sharpness and the number of Gaussians that it
+        starts from to a module.
     optimizer_config : OptimizerConfig
     kernel : Featurizer
     projection : Projection or None
@@ -110,6 +110,8 @@ class Memory(Network):
         for each step. Without these bounds, time grows with the square of the number of graphs.
     linear_start : bool
         Whether the module starts from a logistic regression (``start_from``) on the coordinates.
+    gaussians : bool
+        Whether that has a Gaussian around each labeled graph, or around 256 graphs.
 
     Attributes
     ----------
@@ -123,7 +125,7 @@ class Memory(Network):
     def __init__(
         self,
         pool: GraphDataset,
-        build: Callable[[int, float], nn.Module],
+        build: Callable[[int, float, int], nn.Module],
         optimizer_config: OptimizerConfig,
         *,
         kernel: Featurizer,
@@ -133,11 +135,12 @@ class Memory(Network):
         slots: int | None = None,
         step_slots: int | None = None,
         linear_start: bool = False,
+        gaussians: bool = True,
     ) -> None:
         super().__init__(optimizer_config)
         self.build, self.kernel, self.grows, self.mask_own = build, kernel, grows, mask_own
         self.slots, self.step_slots, self.starts_well = slots, step_slots, linear_start
-        self.penalty = PENALTY
+        self.penalty, self.n_centers = PENALTY, _MOST_CENTERS if gaussians else 0
         fit_transform = getattr(
             kernel, "fit_transform", lambda pool: kernel.fit(pool).transform(pool)
         )
@@ -176,30 +179,50 @@ class Memory(Network):
 
     def _build(self, examples: Examples) -> nn.Module:
         if self.projection is None:
-            return self.build(self.n_features, 1.0)
-        every = math.ceil(len(examples.labeled) / _MOST_COMPARED)
-        distances = torch.pdist(self.pool[examples.labeled[::every]]) ** 2
-        if len(distances) and distances.median() < _SAME:  # most graphs are copies of each other
-            distances = distances[distances >= _SAME]
-        typical = float(distances.median()) if len(distances) else 1.0
+            return self.build(self.n_features, 1.0, 0)
+        typical = typical_distance(self.pool[examples.labeled].double().numpy())
+        machine = self._start(examples, typical) if self.starts_well else None
         # At half the typical squared distance, neighbors weigh some seven times as much.
-        module = self.build(self.pool.shape[1], 4.0 / typical)
-        if self.starts_well:
-            module.start_from(*self._linear(examples))  # type: ignore[operator]
+        n_centers = 0 if machine is None else len(machine.centers)
+        module = self.build(self.pool.shape[1], 4.0 / typical, n_centers)
+        if machine is not None:
+            module.start_from(machine)  # type: ignore[operator]
         return module
 
-    def _linear(self, examples: Examples) -> tuple[Tensor, Tensor]:
-        """Fit a logistic regression: weights ``(n_classes, n_features)`` and biases."""
+    def _start(self, examples: Examples, typical: float) -> KernelMachine:
+        """Fit the logistic regression that the module starts from."""
         rows, n_labeled = examples.rows, len(examples.labeled)
         targets = examples.targets[rows]
         weights = np.where(np.arange(len(rows)) < n_labeled, 1.0, examples.weight)
         if examples.class_weights is not None:
             weights = weights * (targets @ examples.class_weights).numpy()
         classes = targets.argmax(dim=1).numpy()
-        features, n_classes = self.pool[rows].numpy(), targets.shape[1]
-        found = fit_linear(features, classes, n_classes, penalty=self.penalty, weights=weights)
-        coefficients, biases = (torch.from_numpy(each).to(targets.dtype) for each in found)
-        return coefficients, biases
+        return self.machine(
+            rows, classes, targets.shape[1], penalty=self.penalty, typical=typical, weights=weights
+        )
+
+    def machine(
+        self,
+        rows: Ints,
+        classes: Ints,
+        n_classes: int,
+        *,
+        penalty: float,
+        typical: float | None = None,
+        weights: Floats | None = None,
+    ) -> KernelMachine:
+        """Fit a logistic regression on the coordinates of rows of the pool."""
+        features = self.pool[rows].double().numpy()
+        centers = generator(len(rows), "centers").permutation(len(rows))[: self.n_centers]
+        return KernelMachine.fit(
+            features,
+            classes,
+            n_classes,
+            centers=features[np.sort(centers)],
+            typical=typical or typical_distance(features),
+            penalty=penalty,
+            weights=weights,
+        )
 
     def for_step(self, fitted: Fitted) -> Fitted:
         """Return the module with the slots that a training step attends to."""

@@ -87,7 +87,7 @@ class Fitted:
     module: nn.Module
     history: History
     memory: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    memory_targets: Tensor = field(default_factory=lambda: torch.empty(0))
+    memory_targets: Tensor = field(default_factory=lambda: torch.empty(0, 0))
     # Logits of the graphs that judge it. The epoch is the one that the other members' judges choose
     # where these are pooled, so that no graph has a say in its own answer.
     answers: Floats = field(default_factory=lambda: np.empty((0, 0)))
@@ -115,18 +115,13 @@ class Fitted:
         return torch.from_numpy(np.where(self.memory[slot] == rows, slot, -1))
 
 
-class Network(ABC):
-    """Base of both networks: a subclass prepares graphs and runs a module on them."""
+class Learner(ABC):
+    """What learns rows of a pool of graphs, once or several times, and answers with all of it."""
 
     name: str
-    n_jobs = 1  # processes that train members
-    starts_well = False  # whether the module before any step is the default choice
     needed: tuple[str, ...]  # attributes that predictions need; how to train is not among them
     pool: Any  # the training graphs, prepared
     fitted: list[Fitted]  # by the last `fit`, one for each training
-
-    def __init__(self, optimizer_config: OptimizerConfig) -> None:
-        self.optimizer_config = optimizer_config
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need."""
@@ -142,6 +137,61 @@ class Network(ABC):
     @abstractmethod
     def part(self, rows: Ints) -> Any:
         """Return some of the training graphs, prepared."""
+
+    @abstractmethod
+    def fit(
+        self,
+        trainings: Sequence[Training],
+        *,
+        pooled: bool = False,
+        changes: Mapping[str, Any] | None = None,
+        warm_start: bool = False,
+        what: str = "training",
+    ) -> list[Fitted]:
+        """Train once for each of ``trainings``; see `Network.fit`."""
+
+    @abstractmethod
+    def _outputs(
+        self, module: nn.Module, prepared: Any, fitted: Fitted, own: Tensor | None = None
+    ) -> Floats:
+        """Return logits of prepared graphs; for ``own`` see `_own_slots`."""
+
+    def logits(self, prepared: Any, members: Sequence[Fitted] | None = None) -> Floats:
+        """Return the combined logits of all members, ``(n_graphs, n_classes)``.
+
+        With few labels, the accuracies of two trainings that differ in their seeds differ by more
+        than most ideas are worth; their mean is stable.
+        """
+        members = self.fitted if members is None else members
+        each = [self._outputs(member.module, prepared, member) for member in members]
+        return combine(each) if len(each) > 1 else each[0]
+
+    def annotate(self, rows: Ints) -> list[Floats]:
+        """Return what each member makes of rows of the pool, as class probabilities."""
+        part = self.part(rows)
+        return [
+            np.asarray(softmax(self._outputs(m.module, part, m, self._own_slots(rows, m)), axis=1))
+            for m in self.fitted
+        ]
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether `fit` has been called."""
+        return hasattr(self, "fitted")
+
+    def _own_slots(self, rows: Ints, fitted: Fitted) -> Tensor | None:
+        """Return the slot of the memory that holds each row itself, to be masked; −1 for none."""
+        return None
+
+
+class Network(Learner):
+    """Base of both networks: a subclass prepares graphs and runs a module on them."""
+
+    n_jobs = 1  # processes that train members
+    starts_well = False  # whether the module before any step is the default choice
+
+    def __init__(self, optimizer_config: OptimizerConfig) -> None:
+        self.optimizer_config = optimizer_config
 
     @abstractmethod
     def _build(self, examples: Examples) -> nn.Module:
@@ -251,36 +301,9 @@ class Network(ABC):
         epochs = [-1] * shows_start + checkpoint_epochs(config.epochs, config.checkpoints)
         return Trained(training, new, states, answers, epochs)
 
-    def logits(self, prepared: Any, members: Sequence[Fitted] | None = None) -> Floats:
-        """Return the combined logits of all members, ``(n_graphs, n_classes)``.
-
-        With few labels, the accuracies of two trainings that differ in their seeds differ by more
-        than most ideas are worth; their mean is stable.
-        """
-        members = self.fitted if members is None else members
-        each = [self._outputs(member.module, prepared, member) for member in members]
-        return combine(each) if len(each) > 1 else each[0]
-
-    def annotate(self, rows: Ints) -> list[Floats]:
-        """Return what each member makes of rows of the pool, as class probabilities."""
-        part = self.part(rows)
-        return [
-            np.asarray(softmax(self._outputs(m.module, part, m, self._own_slots(rows, m)), axis=1))
-            for m in self.fitted
-        ]
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether `fit` has been called."""
-        return hasattr(self, "fitted")
-
     def _slots(self, examples: Examples) -> Ints:
         """Return the rows of the pool that a memory holds; networks without one ignore them."""
         return examples.rows
-
-    def _own_slots(self, rows: Ints, fitted: Fitted) -> Tensor | None:
-        """Return the slot of the memory that holds each row itself, to be masked; −1 for none."""
-        return fitted.slots_of(rows)
 
     def _objective(
         self, module: nn.Module, training: Training, fitted: Fitted, rng: np.random.Generator

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from scipy.special import softmax
 
-from kgnn.engine.calibration import PULL, calibrate, choose, combine, log_likelihoods, weigh
-from kgnn.engine.network import Examples, Fitted, Network, Training, class_weights_of, one_hot
+from kgnn.engine.calibration import ALL, Mixing, choose, combine, learn_mixing, log_likelihoods
+from kgnn.engine.network import Examples, Fitted, Learner, Training, class_weights_of, one_hot
 from kgnn.engine.task import Task
 from kgnn.graphs.graph import Floats, Ints
 from kgnn.progress import tell, track
@@ -115,7 +115,7 @@ class Plan:
     # Of trainings with pseudo-labels; None for those without.
     epochs: int | None = None
     batch_size: int | None = None
-    judge: str = "both"  # whose likelihood on VAL ranks the rounds: a network's, or that of both
+    judge: str = ALL  # whose likelihood on VAL ranks the rounds: a network's, or that of all
     committee: int = 1  # members of each network where the labels are not dealt into folds
 
     def for_students(self) -> dict[str, int]:
@@ -140,7 +140,7 @@ class Round:
         Share of the unlabeled graphs that both networks of the round before gave the same class;
         None without a round before, and for a single network.
     accuracy : dict of str to float
-        Of each network and of ``both`` on the graphs that judge: VAL, or those held out of each
+        Of each network and of ``all`` on the graphs that judge: VAL, or those held out of each
         member; empty without any.
     log_likelihood : float
         Calibrated, on these graphs, of ``Plan.judge``.
@@ -194,20 +194,19 @@ class Course:
         selected), ``no_unlabeled``, or ``interrupted`` (Ctrl-C; the finished rounds predict).
     used : list of Round
         Rounds that predict.
-    sharpness, weights : list of float
-        Factors that calibrate each network's logits, and the mixing weights of the networks, both
-        found on the graphs that judge; empty without any, for factors of 1 and equal weights.
-    answers : list of arrays
-        Logits of each network for the graphs that judge.
+    mixing : Mixing
+        How the networks predict together, found on the graphs that judge; as they are without any.
+    held_out : list of arrays
+        Logits of each network, and of all together, for the graphs that judge, by the mixing that
+        the other folds find.
     """
 
     rounds: list[Round] = field(default_factory=list)
     best_round: int = 0
     termination_condition: str = "rounds"
     used: list[Round] = field(default_factory=list)
-    sharpness: list[float] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
-    answers: list[Floats] = field(default_factory=list)
+    mixing: Mixing = field(default_factory=Mixing)
+    held_out: list[Floats] = field(default_factory=list)
 
     def trained(self, which: int) -> list[Fitted]:
         """Return the trainings of a network that predict: all members of the rounds used."""
@@ -215,19 +214,15 @@ class Course:
             member for each in self.used if each.fitted[which:] for member in each.fitted[which]
         ]
 
-    def logits(self, networks: Sequence[Network], prepared: Sequence[Any]) -> list[Floats]:
+    def logits(self, networks: Sequence[Learner], prepared: Sequence[Any]) -> list[Floats]:
         """Return the logits of each network, averaged over rounds and members, calibrated."""
         pairs = enumerate(zip(networks, prepared, strict=True))
-        return self.scaled([net.logits(data, self.trained(which)) for which, (net, data) in pairs])
-
-    def scaled(self, logits: Sequence[Floats]) -> list[Floats]:
-        """Return the logits of each network, calibrated."""
-        factors = self.sharpness[: len(logits)] or [1.0] * len(logits)
-        return [factor * own for factor, own in zip(factors, logits, strict=True)]
+        each = [net.logits(data, self.trained(which)) for which, (net, data) in pairs]
+        return self.mixing.scaled(each)
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need."""
-        return {**vars(self), "answers": []}
+        return {**vars(self), "held_out": []}
 
 
 class RoundTrainer:
@@ -239,7 +234,7 @@ class RoundTrainer:
     folds, all members learn from all labels and differ in their seeds.
     """
 
-    def __init__(self, networks: Sequence[Network], task: Task, plan: Plan) -> None:
+    def __init__(self, networks: Sequence[Learner], task: Task, plan: Plan) -> None:
         self.networks, self.task, self.plan = networks, task, plan
         self.course = Course()
         self.members = task.members(plan.committee)
@@ -276,7 +271,7 @@ class RoundTrainer:
             self.course.termination_condition = "interrupted"
         self._choose_rounds()
 
-    def fit(self, network: Network, pseudo_labels: Sequence[PseudoLabels] = ()) -> None:
+    def fit(self, network: Learner, pseudo_labels: Sequence[PseudoLabels] = ()) -> None:
         """Train a network on the labeled graphs and on pseudo-labels, member by member."""
         task, plan = self.task, self.plan
         which, number = list(self.networks).index(network), len(self.course.rounds)
@@ -306,8 +301,8 @@ class RoundTrainer:
             what=f"round {number}, {network.name}",
         )
 
-    def mix(self, p: Sequence[Floats], q: Sequence[Floats]) -> list[Floats]:
-        """Return what two networks say together, member by member.
+    def mix(self, *networks: Sequence[Floats]) -> list[Floats]:
+        """Return what networks say together, member by member.
 
         Each counts as far as the graphs held out of the other members have shown its worth; those
         of the member itself have no say in what it is taught. Without folds there are none of its
@@ -315,16 +310,12 @@ class RoundTrainer:
         """
         fitted = self.course.rounds[-1].fitted
         mixed = []
-        for place, proba in enumerate(zip(p, q, strict=True)):
+        for place, proba in enumerate(zip(*networks, strict=True)):
             logits = [np.log(np.maximum(own, 1e-300)) for own in proba]
             judged, truth = self._judged(fitted, place)
-            if len(truth) == 0 or len(fitted) < 2:  # not judged, or a network is new
-                mixed.append(combine(logits))
-                continue
-            factors = [calibrate(own, truth, PULL).sharpness for own in judged]
-            weights = weigh([f * own for f, own in zip(factors, judged, strict=True)], truth)
-            scaled = [factor * own for factor, own in zip(factors, logits, strict=True)]
-            mixed.append(combine(scaled, weights))
+            is_judged = len(truth) > 0 and len(fitted) == len(logits)  # or a network is new
+            mixing = learn_mixing(judged, truth) if is_judged else Mixing()
+            mixed.append(mixing.together(logits))
         if not self.task.folds:
             mixed = [combine(mixed)] * len(mixed)
         return [softmax(own, axis=1) for own in mixed]
@@ -350,7 +341,7 @@ class RoundTrainer:
             for each, own in zip(chosen, proba, strict=True)
         ]
 
-    def is_news(self, network: Network, pseudo_labels: Sequence[PseudoLabels]) -> bool:
+    def is_news(self, network: Learner, pseudo_labels: Sequence[PseudoLabels]) -> bool:
         """Whether a network was last taught something else; if not, the rounds end."""
         last = self._taught[list(self.networks).index(network)]
         if not all(new.is_same_as(old) for new, old in zip(pseudo_labels, last, strict=True)):
@@ -375,14 +366,12 @@ class RoundTrainer:
             networks = self.networks[: len(fitted)]
             judged, _ = self._judged(fitted)
             logits = {n.name: own for n, own in zip(networks, judged, strict=True)}
-            factors = self._sharpness(judged)
-            scaled = [f * own for f, own in zip(factors, judged, strict=True)]
-            logits["both"] = combine(scaled, weigh(scaled, self._truth))
+            logits[ALL] = learn_mixing(judged, self._truth).together(judged)
             done.accuracy = {
                 who: float((each.argmax(axis=1) == self._truth).mean())
                 for who, each in logits.items()
             }
-            judge = logits.get(self.plan.judge, logits["both"])
+            judge = logits.get(self.plan.judge, logits[ALL])
             self._likelihoods.append(log_likelihoods(judge, self._truth))
             done.log_likelihood = float(self._likelihoods[-1].mean())
         self.course.rounds.append(done)
@@ -421,15 +410,30 @@ class RoundTrainer:
         if self._is_judged:
             n_ready = max(len(each.fitted) for each in course.used)
             judged = [self._judged(each.fitted)[0] for each in course.used]
-            course.answers = [
+            answers = [
                 combine([own[which] for own in judged if own[which:]]) for which in range(n_ready)
             ]
-            course.sharpness = self._sharpness(course.answers)
-            course.weights = weigh(course.scaled(course.answers), self._truth)
+            course.mixing = learn_mixing(answers, self._truth)
+            course.held_out = self._mixed_by_others(answers)
 
-    def _sharpness(self, logits: Sequence[Floats]) -> list[float]:
-        """Return the factors that calibrate what networks say of held-out graphs."""
-        return [calibrate(own, self._truth, PULL).sharpness for own in logits]
+    def _mixed_by_others(self, answers: Sequence[Floats]) -> list[Floats]:
+        """Return what each network says of the graphs that judge, and what all say together.
+
+        Networks are mixed for a fold as the graphs outside it advise, or a model would expect more
+        of itself than it can do: the mixing suits the labels that it was found on.
+        """
+        if self.task.validation is not None:
+            return [*self.course.mixing.scaled(answers), self.course.mixing.together(answers)]
+        rows = np.concatenate([member.held_out for member in self.members])
+        mixed = [np.empty_like(answers[0]) for _ in range(len(answers) + 1)]
+        for member in self.members:
+            own = np.isin(rows, member.held_out)  # some graphs are held out of several members
+            others = [each[~own] for each in answers]
+            mixing = Mixing() if own.all() else learn_mixing(others, self._truth[~own])
+            asked = [each[own] for each in answers]
+            for place, each in enumerate([*mixing.scaled(asked), mixing.together(asked)]):
+                mixed[place][own] = each
+        return mixed
 
 
 def _answers(members: Sequence[Fitted]) -> Floats:
@@ -437,7 +441,7 @@ def _answers(members: Sequence[Fitted]) -> Floats:
     return np.concatenate([member.answers for member in members if member.answers.size])
 
 
-def self_train(network: Network, task: Task, plan: Plan, rank_by: RankBy = "margin") -> Course:
+def self_train(network: Learner, task: Task, plan: Plan, rank_by: RankBy = "margin") -> Course:
     """Train a network in rounds on the graphs that it is most confident of."""
     trainer = RoundTrainer([network], task, plan)
     with trainer.interruptible():

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kgnn.engine.calibration import ALL as ALL
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.molecules import fragment, is_molecule, written_out
 from kgnn.kernels.colors import colors, neighbor_sums, numbered, resolve_start
@@ -31,7 +32,7 @@ from kgnn.kernels.weisfeiler_lehman import subtree
 # Graphs to probabilities by name, each (n_graphs, n_classes): of the model itself, of its parts,
 # and of its parts together.
 Predict = Callable[[GraphDataset], Mapping[str, Floats]]
-PREDICTION, COMBINED = "prediction", "both"
+PREDICTION = "prediction"
 
 # What an explanation may cost: nodes of all graphs that the model is asked about.
 _MOST_NODES = 1 << 17

@@ -14,7 +14,6 @@ from kgnn.estimator.novelty import Novelty
 from kgnn.graphs.drawing import Mark, Sketch
 from kgnn.graphs.graph import Floats, Graph, GraphDataset
 from kgnn.graphs.interop import as_dataset
-from kgnn.kernels.base import Features, gram
 from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 from kgnn.progress import track
 
@@ -177,14 +176,6 @@ def _neighbors(
             )
         )
     return found
-
-
-def cosines(features: Features, others: Features) -> Floats:
-    """Return the cosine of each row with each other row; 0 for rows of zeros."""
-    squares = [np.asarray((each * each).sum(axis=1)).ravel() for each in (features, others)]
-    inverse = [np.divide(1, np.sqrt(s), out=np.zeros_like(s), where=s > 0) for s in squares]
-    # Rounding may lead beyond 1.
-    return np.minimum(gram(features, others) * inverse[0][:, None] * inverse[1][None, :], 1.0)
 
 
 def plain_similarity(graphs: GraphDataset, labeled: GraphDataset) -> Floats:

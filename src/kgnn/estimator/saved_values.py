@@ -44,11 +44,14 @@ _CLASSES = {
     "kgnn.kernels.optimal_assignment": ("OptimalAssignment",),
     "kgnn.kernels.shortest_paths": ("ShortestPaths",),
     "kgnn.kernels.graphlets": ("Graphlets",),
+    "kgnn.kernels.degree_profiles": ("DegreeProfiles",),
     "kgnn.kernels.kernel_sum": ("KernelSum",),
     "kgnn.kernels.projection": ("Projection",),
     "kgnn.kernels.paragraph_vectors": ("ParagraphVectors",),
     "kgnn.engine.node_features": ("NodeFeatures",),
     "kgnn.engine.gin": ("GIN",),
+    "kgnn.engine.calibration": ("Mixing",),
+    "kgnn.engine.forest": ("Forest", "ForestVoice"),
     "kgnn.engine.memory": ("Memory", "SparseRows"),
     "kgnn.methods.infograph": ("InfoMax",),
     "kgnn.engine.rounds": ("Course", "Round"),
@@ -61,7 +64,6 @@ _CLASSES = {
     "kgnn.methods.featurized": ("Machine", "Member", "SupportKernel"),
     "kgnn.methods.dgk": ("DeepKernel",),
     "kgnn.methods.graph2vec": ("GraphInformation", "GraphVectors"),
-    "kgnn.methods.ldp": ("Forest",),
     "kgnn.methods.sub2vec": ("WalkVectors",),
     "kgnn.methods.semi_supervised": ("SemiSupervisedNetwork",),
     "kgnn.methods.pretrained": ("EncoderPlan", "SavedEncoder"),
@@ -263,6 +265,8 @@ class Reader:
             module = _built(tree, len(weights))
         require_same_shapes(module.state_dict(), weights)
         module.load_state_dict(weights, strict=True, assign=True)
+        if (require_sound := getattr(module, "require_sound", None)) is not None:
+            require_sound()
         return module.eval()
 
     def _take(self, name: str) -> np.ndarray:

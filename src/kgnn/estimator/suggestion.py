@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from kgnn.engine.calibration import ALL
 from kgnn.errors import ParameterError
-from kgnn.estimator.evidence import COMBINED, PREDICTION, Predict
+from kgnn.estimator.evidence import PREDICTION, Predict
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import gram
 from kgnn.kernels.colors import looks, mix
@@ -143,7 +144,7 @@ class Opinion:
         proba = asked[PREDICTION]
         logs = np.log(np.maximum(proba, np.finfo(np.float64).tiny))
         entropy = -(proba * logs).sum(axis=1) / np.log(max(proba.shape[1], 2))
-        parts = [each for who, each in asked.items() if who not in (PREDICTION, COMBINED)]
+        parts = [each for who, each in asked.items() if who not in (PREDICTION, ALL)]
         together = np.min(parts, axis=0).sum(axis=1) if len(parts) > 1 else None
         return cls(proba, entropy, None if together is None else np.clip(1 - together, 0, 1))
 

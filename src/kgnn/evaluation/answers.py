@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from kgnn.engine.calibration import ALL
 from kgnn.estimator.classifier import GraphClassifier
-from kgnn.estimator.evidence import COMBINED, PREDICTION
+from kgnn.estimator.evidence import PREDICTION
 from kgnn.estimator.novelty import Novelty
 from kgnn.graphs.graph import GraphDataset
 
@@ -68,7 +69,7 @@ def answers(
     """
     asked = model.predict_proba_all(graphs)
     proba = asked[PREDICTION]
-    networks = {who: each for who, each in asked.items() if who not in (PREDICTION, COMBINED)}
+    networks = {who: each for who, each in asked.items() if who not in (PREDICTION, ALL)}
     classes = model.class_names
     best = proba.argmax(axis=1).tolist()
     sets = None if error is None else model.sets_of(proba, error=error)
@@ -97,7 +98,7 @@ def columns(model: GraphClassifier, *, has_sets: bool = False) -> list[str]:
 def network_names(model: GraphClassifier) -> list[str]:
     """Return the names of the networks that can be asked one by one; empty if there is only one."""
     each = model.predict_proba_each(model.labeled_graphs_[:0])
-    return [name for name in each if name != COMBINED]
+    return [name for name in each if name != ALL]
 
 
 def _written(value: Any) -> str:

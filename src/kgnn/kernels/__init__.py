@@ -18,6 +18,7 @@ KERNELS = {
     "wl-oa": "kgnn.kernels.optimal_assignment:OptimalAssignment",
     "sp": "kgnn.kernels.shortest_paths:ShortestPaths",
     "graphlets": "kgnn.kernels.graphlets:Graphlets",
+    "degrees": "kgnn.kernels.degree_profiles:DegreeProfiles",
 }
 _PLUS = re.compile(r"\s*\+\s*(?=[A-Za-z])")  # before a name
 _NAME_AND_SETTINGS = re.compile(r"\s*([\w-]+)\s*(\(.*\))?\s*", re.DOTALL)

@@ -74,6 +74,14 @@ def normalize_gram(products: Floats) -> Floats:
     return products * inverse[:, None] * inverse[None, :]
 
 
+def cosines(features: Features, others: Features) -> Floats:
+    """Return the cosine of each row with each other row; 0 for rows of zeros."""
+    squares = [np.asarray((each * each).sum(axis=1)).ravel() for each in (features, others)]
+    inverse = [np.divide(1, np.sqrt(s), out=np.zeros_like(s), where=s > 0) for s in squares]
+    # Rounding may lead beyond 1.
+    return np.minimum(gram(features, others) * inverse[0][:, None] * inverse[1][None, :], 1.0)
+
+
 def _chosen(
     indices: NDArray[Any], columns: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, Graph, GraphDataset, Ints
 from kgnn.kernels import make_kernel
+from kgnn.kernels.base import cosines
 from kgnn.kernels.counted import CountedFeatures
 from kgnn.progress import track
 
@@ -44,7 +45,7 @@ def most_similar(
     n : int
         How many to return.
     kernel : str or featurizer
-        ``wl``, ``wl-oa``, ``sp`` or ``graphlets``, with settings or without (see
+        ``wl``, ``wl-oa``, ``sp``, ``graphlets`` or ``degrees``, with settings or without (see
         `kgnn.kernels.make_kernel`); or a featurizer of your own with ``normalize="graph"``.
 
     Examples
@@ -68,13 +69,18 @@ def similarities(
     graph: Graph, others: GraphDataset, *, kernel: str | CountedFeatures = "wl"
 ) -> Floats:
     """Return the normalized kernel value of one graph with each of many, in bounded memory."""
+    chosen: Any = kernel
     if isinstance(kernel, str):
-        named: Any = make_kernel(kernel)
-        kernel = cast(CountedFeatures, named.set_params(normalize="graph"))
+        chosen = make_kernel(kernel)
+        if "normalize" in chosen.get_params():
+            chosen.set_params(normalize="graph")
     query = graph.dataset[[graph.row]]
     # What the one graph does not contain adds nothing to a product; it counts in lengths.
-    kernel.fit(query)
+    chosen.fit(query)
     run = others.node_offsets[:-1] // _NODES_AT_ONCE
     cuts = [0, *(np.flatnonzero(np.diff(run)) + 1), len(others)]
     parts = [others[a:b] for a, b in track(list(pairwise(cuts)), "comparing graphs")]
-    return np.concatenate([kernel.gram(query, part)[0] for part in parts])
+    if hasattr(chosen, "gram"):
+        return np.concatenate([chosen.gram(query, part)[0] for part in parts])
+    row = chosen.transform(query)
+    return np.concatenate([cosines(row, chosen.transform(part))[0] for part in parts])

@@ -14,17 +14,20 @@ listed in docs/paper-map.md; `KGNN.paper` switches every difference off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from kgnn.engine.calibration import ALL
 from kgnn.engine.configured import configured
 from kgnn.engine.fast.layers import batch_norm
+from kgnn.engine.forest import ForestVoice
+from kgnn.engine.linear import KernelMachine
 from kgnn.engine.memory import Embedding, Memory, Rows
-from kgnn.engine.network import Fitted, Network
+from kgnn.engine.network import Fitted, Learner, Network
 from kgnn.engine.rounds import (
     Course,
     Plan,
@@ -36,9 +39,10 @@ from kgnn.engine.rounds import (
     most_confident,
 )
 from kgnn.engine.task import OutOfFold, Task
-from kgnn.estimator.evidence import COMBINED
-from kgnn.estimator.parameters import Count, NonNegative, fields_of, parameters
+from kgnn.errors import ParameterError
+from kgnn.estimator.parameters import Count, CountOrZero, NonNegative, fields_of, parameters
 from kgnn.graphs.graph import Floats
+from kgnn.kernels import make_kernel
 from kgnn.methods.memory import Attention, MemorySettings, Reading
 from kgnn.methods.neural import GNNSettings, TrainingSettings
 from kgnn.methods.rounds import RoundsClassifier
@@ -77,8 +81,9 @@ class MemoryNetwork(nn.Module):
     norm : bool
         Put BatchNorm before the classifier.
     linear : bool
-        Add a linear function of z to the logits, which `start_from` sets; the rest begins at 0 and
-        learns what that function misses.
+        Add a function of z to the logits, linear and with ``centers`` Gaussians, which `start_from`
+        sets; the rest begins at 0 and learns what that function misses.
+    centers : int
     """
 
     def __init__(
@@ -96,6 +101,7 @@ class MemoryNetwork(nn.Module):
         identity: bool = True,
         norm: bool = True,
         linear: bool = False,
+        centers: int = 0,
     ) -> None:
         super().__init__()
         self.width, self.n_hops, self.attention, self.reading = width, hops, attention, reading
@@ -115,20 +121,27 @@ class MemoryNetwork(nn.Module):
         )
         self.label_weight = nn.Parameter(torch.ones(())) if labels else None
         self.has_linear = linear
-        self.linear_weight: Tensor
-        self.linear_bias: Tensor
+        self.coefficients: Tensor
+        self.biases: Tensor
+        self.centers: Tensor
+        self.heights: Tensor
+        self.center_sharpness: Tensor
         if linear:  # buffers: it stays as it is, and does not decay
-            self.register_buffer("linear_weight", torch.zeros(n_classes, n_features))
-            self.register_buffer("linear_bias", torch.zeros(n_classes))
+            self.register_buffer("coefficients", torch.zeros(n_classes, n_features))
+            self.register_buffer("biases", torch.zeros(n_classes))
+            self.register_buffer("centers", torch.zeros(centers, n_features))
+            self.register_buffer("heights", torch.zeros(n_classes, centers))
+            self.register_buffer("center_sharpness", torch.zeros(()))
             others = [*self.classifier[-1].parameters()]
             for each in others if self.label_weight is None else [*others, self.label_weight]:
                 nn.init.zeros_(each)
 
     @torch.no_grad()
-    def start_from(self, weights: Tensor, bias: Tensor) -> None:
-        """Set the linear function: weights ``(n_classes, n_features)``, and biases."""
-        self.linear_weight.copy_(weights)
-        self.linear_bias.copy_(bias)
+    def start_from(self, machine: KernelMachine) -> None:
+        """Set the function of z to that of a logistic regression."""
+        for name in ("coefficients", "biases", "centers", "heights"):
+            self.get_buffer(name).copy_(torch.from_numpy(getattr(machine, name)))
+        self.center_sharpness.fill_(machine.sharpness)
 
     def forward(
         self, queries: Rows, memory: Rows, memory_targets: Tensor, own: Tensor | None = None
@@ -147,7 +160,10 @@ class MemoryNetwork(nn.Module):
             logits = logits + self.label_weight * torch.log(votes + 0.01)
         if self.has_linear:
             assert isinstance(queries, Tensor)
-            logits = logits + nn.functional.linear(queries, self.linear_weight, self.linear_bias)
+            logits = logits + nn.functional.linear(queries, self.coefficients, self.biases)
+            if len(self.centers):
+                distances = torch.cdist(queries, self.centers) ** 2
+                logits = logits + torch.exp(-self.center_sharpness * distances) @ self.heights.T
         return logits
 
     def read(
@@ -204,6 +220,7 @@ def co_train(
     start_memory: bool = True,
     order: Literal["alternate", "together"] = "alternate",
     mixed: bool = False,
+    voices: Sequence[Learner] = (),
 ) -> Course:
     """Train p_θ (``gnn``) and q_φ (``memory``) in turn: Algorithm 1.
 
@@ -212,20 +229,24 @@ def co_train(
     ``start_memory`` also trains q_φ on the labeled graphs before the first E-step. In ``order``
     "alternate", as in Algorithm 1, the M-step annotates with the q_φ of this round's E-step; in
     "together", with that of the round before. If ``mixed``, both networks annotate together in both
-    steps, each as far as held-out graphs have shown its worth.
+    steps, each as far as held-out graphs have shown its worth. ``voices`` learn the labeled graphs
+    after the memory; they predict with both networks, and annotate if these do so together.
     """
-    trainer = RoundTrainer([gnn, memory], task, plan)
+    trainer = RoundTrainer([gnn, memory, *voices], task, plan)
+    said: list[list[Floats]] = []  # by the voices, of the unlabeled graphs
 
     def annotators(p: list[Floats], q: list[Floats]) -> tuple[list[Floats], list[Floats]]:
         if not mixed or q is p:
             return p, q
-        both = trainer.mix(p, q)
-        return both, both
+        together = trainer.mix(p, q, *said)
+        return together, together
 
     with trainer.interruptible():
         trainer.fit(gnn)  # line 1: initialize θ on the labeled graphs
         if start_memory:
-            trainer.fit(memory)
+            for each in (memory, *voices):
+                trainer.fit(each)
+            said += [each.annotate(task.unlabeled) for each in voices]
         trainer.end_round()
         for k in trainer.rounds():  # line 2: while not converged
             p = gnn.annotate(task.unlabeled)  # line 4, by each member of a committee
@@ -320,8 +341,9 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
 
     A GNN learns graph vectors; a memory network compares a graph with every labeled graph, and
     later with annotated ones, by kernel features. Both are trained on the labeled graphs, then in
-    turn on the unlabeled graphs as they annotate them together. Predictions combine the two. See
-    `GNNSettings`, `MemorySettings` and `RoundsClassifier` for the other parameters.
+    turn on the unlabeled graphs as they annotate them together. A random forest on fine kernel
+    features, which the paper does not have, annotates and predicts with them. See `GNNSettings`,
+    `MemorySettings` and `RoundsClassifier` for the other parameters.
 
     Parameters
     ----------
@@ -340,10 +362,14 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
         Whether both networks annotate together, weighted by their worth on held-out graphs, and
         every unlabeled graph is taught that a class has room for; or each by itself, and the graphs
         are taught on which they agree, as in the paper.
+    trees : int
+        Of each member's forest; 0 for none. It needs a memory that is trained first.
+    forest_kernel : str or featurizer
+        What the forest asks of graphs, as ``kernel`` of the memory.
     candidates : int
         Length of each network's list of confident graphs, as a multiple of the number to select.
         Graphs on both lists with the same class are selected, the most confident first.
-    predict_with : {"both", "gnn", "memory"}
+    predict_with : {"all", "gnn", "memory", "forest"}
         Whose predictions `predict` returns.
 
     References
@@ -368,8 +394,10 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
     start_memory: bool = True
     order: Literal["alternate", "together"] = "alternate"
     annotators: Literal["mixed", "each"] = "mixed"
+    trees: CountOrZero = 100
+    forest_kernel: object = "wl(iterations=3, counts='log', min_df=3) + degrees"
     candidates: Count = 2
-    predict_with: Literal["both", "gnn", "memory"] = "both"
+    predict_with: Literal["all", "gnn", "memory", "forest"] = "all"
     average_rounds: bool = False  # the first GNN is weak with few labels
 
     @classmethod
@@ -401,6 +429,14 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
         gnn = self._gnn(task)
         rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
         memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
+        voices: list[Learner] = []
+        if self.trees > 0 and self.start_memory:
+            voices.append(ForestVoice(task.graphs, make_kernel(self.forest_kernel), self.trees))
+        elif self.predict_with == "forest":
+            raise ParameterError(
+                "predict_with='forest' needs a forest: trees ≥ 1 and start_memory=True, got "
+                f"trees={self.trees} and start_memory={self.start_memory}."
+            )
         plan = self._plan(judge=self.predict_with)
 
         def select(
@@ -418,11 +454,12 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
             start_memory=self.start_memory,
             order=self.order,
             mixed=self.annotators == "mixed",
+            voices=voices,
         )
-        return self._finish(task, [gnn, memory], course)
+        return self._finish(task, [gnn, memory, *voices], course)
 
     def _predictor(self) -> str:
-        return self.predict_with if len(self.networks_) > 1 else COMBINED
+        return self.predict_with if len(self.networks_) > 1 else ALL
 
     def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
         return memory_in(self)
@@ -432,10 +469,10 @@ def memory_in(model: RoundsClassifier) -> tuple[Memory, list[Fitted]] | None:
     """Return the memory of a model of two networks, and its trainings that predict."""
     if not hasattr(model, "course_"):  # one class
         return None
-    memory = model.networks_[-1]
-    if not isinstance(memory, Memory):  # training was stopped before its first E-step
-        return None
-    return memory, model.course_.trained(1)
+    for which, network in enumerate(model.networks_):
+        if isinstance(network, Memory):
+            return network, model.course_.trained(which)
+    return None  # training was stopped before its first E-step
 
 
 _PAPER = {
@@ -485,6 +522,7 @@ _PAPER = {
     "balanced": False,
     "annotators": "each",
     "candidates": 1,
+    "trees": 0,
     "student_epochs": None,
     "student_batch_size": None,
     "patience": None,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kgnn.engine.calibration import ALL
 from kgnn.engine.memory import Memory
 from kgnn.engine.network import Fitted
 from kgnn.engine.rounds import Selection, most_confident
 from kgnn.engine.task import OutOfFold, Task
-from kgnn.estimator.evidence import COMBINED
 from kgnn.estimator.parameters import NonNegative, parameters
 from kgnn.graphs.graph import Floats
 from kgnn.methods.kgnn import MemoryNetwork, PaperSettings, co_train, memory_in
@@ -41,7 +41,7 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
     memory_grows: bool = True
     start_memory: bool = True
     order: Literal["alternate", "together"] = "alternate"
-    predict_with: Literal["both", "gnn", "memory"] = "both"
+    predict_with: Literal["all", "gnn", "memory"] = "all"
     average_rounds: bool = False  # the first GNN is weak with few labels
 
     def _fit(self, task: Task) -> OutOfFold | None:
@@ -62,7 +62,7 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
         return self._finish(task, [gnn, memory], course)
 
     def _predictor(self) -> str:
-        return self.predict_with if len(self.networks_) > 1 else COMBINED
+        return self.predict_with if len(self.networks_) > 1 else ALL
 
     def _trained_memory(self) -> tuple[Memory, list[Fitted]] | None:
         return memory_in(self)

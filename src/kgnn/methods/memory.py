@@ -16,11 +16,12 @@ from kgnn.engine.network import Fitted
 from kgnn.engine.task import Task
 from kgnn.errors import ParameterError
 from kgnn.estimator.classifier import Graphs
-from kgnn.estimator.explanation import cosines, plain_similarity
+from kgnn.estimator.explanation import plain_similarity
 from kgnn.estimator.parameters import Bounds, Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels import make_kernel
+from kgnn.kernels.base import cosines
 from kgnn.kernels.projection import Projection
 from kgnn.methods.neural import TrainingSettings
 from kgnn.progress import track
@@ -67,6 +68,9 @@ class MemorySettings:
     linear_start : bool
         Whether the memory starts as a logistic regression on the coordinates, which is hard to beat
         with a few labels, and learns the rest; not without coordinates.
+    gaussian_start : bool
+        Whether that regression also has a Gaussian around each labeled graph (256 at most), for
+        classes that no hyperplane separates.
     linear_penalty : float or "auto"
         Inverse of the penalty of that regression, as ``C`` of `kgnn.methods.wl_linear.WLLinear`.
         ``auto`` is that of WL-Linear or, where held-out graphs say so, a weaker one, which suits
@@ -86,6 +90,7 @@ class MemorySettings:
     kernel: object = "auto"
     dimensions: Count | Literal["auto"] | None = "auto"
     linear_start: bool = True
+    gaussian_start: bool = True
     linear_penalty: Annotated[float, Bounds(1e-9)] | Literal["auto"] = "auto"
     use_node_attributes: bool = True
     use_edge_labels: bool = True
@@ -113,7 +118,7 @@ class MemorySettings:
 
         has_linear_start = self.linear_start and self.dimensions is not None
 
-        def build(n_features: int, sharpness: float) -> nn.Module:
+        def build(n_features: int, sharpness: float, centers: int) -> nn.Module:
             return module(
                 n_features,
                 task.n_classes,
@@ -127,6 +132,7 @@ class MemorySettings:
                 identity=self.dimensions is not None,
                 norm=training.readout_norm,
                 linear=has_linear_start,
+                centers=centers,
             )
 
         def with_kernel(kernel: Any) -> Memory:
@@ -141,6 +147,7 @@ class MemorySettings:
                 slots=self.slots,
                 step_slots=self.step_slots,
                 linear_start=has_linear_start,
+                gaussians=self.gaussian_start,
             )
             memory.n_jobs = training.n_jobs
             return memory
@@ -151,12 +158,12 @@ class MemorySettings:
         candidates = [with_kernel(each) for each in track(kernels, "choosing a scaling")]
         memory = candidates[0]
         if len(candidates) > 1:
-            judged = [_linear_log_likelihoods(each, task, 1.0) for each in candidates]
+            judged = [_by_linear(each, task) for each in candidates]
             memory = candidates[choose(np.stack(judged), default=0)]
         if has_linear_start and self.linear_penalty != "auto":
             memory.penalty = self.linear_penalty
         elif has_linear_start and is_judged:
-            judged = [_linear_log_likelihoods(memory, task, each) for each in PENALTIES]
+            judged = [_by_start(memory, task, each) for each in PENALTIES]
             memory.penalty = PENALTIES[choose(np.stack(judged), 0, _CAUTION)]
         return memory
 
@@ -208,21 +215,37 @@ def make_projection(dimensions: int | Literal["auto"] | None, task: Task) -> Pro
     return Projection(dimensions, length=8.0, seed=task.seed)
 
 
-def _linear_log_likelihoods(memory: Memory, task: Task, penalty: float) -> Floats:
+def _by_linear(memory: Memory, task: Task) -> Floats:
     """Return how likely held-out classes are by a linear machine on a memory's features.
 
     It tells which features are better in a hundredth of the time that the memory would take.
     """
 
-    def scores(known: Ints, asked: Rows) -> Floats:
-        features = plain(memory.part(known))
-        found = fit_linear(features, task.targets[known], task.n_classes, penalty=penalty)
-        return np.asarray(plain(asked) @ found[0].T + found[1])
+    def fit(known: Ints) -> Callable[[Rows], Floats]:
+        features, targets = plain(memory.part(known)), task.targets[known]
+        coefficients, biases = fit_linear(features, targets, task.n_classes, penalty=1.0)
+        return lambda asked: np.asarray(plain(asked) @ coefficients.T + biases)
 
+    return _log_likelihoods(memory, task, fit)
+
+
+def _by_start(memory: Memory, task: Task, penalty: float) -> Floats:
+    """Return how likely held-out classes are by what a memory starts from."""
+
+    def fit(known: Ints) -> Callable[[Rows], Floats]:
+        machine = memory.machine(known, task.targets[known], task.n_classes, penalty=penalty)
+        return lambda asked: machine.scores(plain(asked))
+
+    return _log_likelihoods(memory, task, fit)
+
+
+def _log_likelihoods(
+    memory: Memory, task: Task, fit: Callable[[Ints], Callable[[Rows], Floats]]
+) -> Floats:
     if task.validation is not None:
         graphs, truth = task.validation
-        return log_likelihoods(scores(task.labeled, memory.prepare(graphs)), truth)
+        return log_likelihoods(fit(task.labeled)(memory.prepare(graphs)), truth)
     members = [member for member in task.members() if len(member.held_out)]
-    found = [scores(each.labeled, memory.part(each.held_out)) for each in members]
+    found = [fit(each.labeled)(memory.part(each.held_out)) for each in members]
     truth = np.concatenate([task.targets[each.held_out] for each in members])
     return log_likelihoods(np.concatenate(found), truth, PULL)

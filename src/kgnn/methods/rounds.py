@@ -9,13 +9,13 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from kgnn.engine.calibration import combine
-from kgnn.engine.network import Network
+from kgnn.engine.calibration import ALL, combine
+from kgnn.engine.network import Learner
 from kgnn.engine.rounds import Course, Plan, RankBy
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.calibration import sharpen
 from kgnn.estimator.classifier import GraphClassifier, Graphs, Story
-from kgnn.estimator.evidence import COMBINED, PREDICTION
+from kgnn.estimator.evidence import PREDICTION
 from kgnn.estimator.parameters import Bounds, Count, CountOrZero, NonNegative, Share, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
@@ -62,7 +62,7 @@ class RoundsClassifier(GraphClassifier):
 
     Attributes
     ----------
-    networks_ : list of Network
+    networks_ : list of Learner
     course_ : Course
         What happened in each round.
     """
@@ -88,7 +88,7 @@ class RoundsClassifier(GraphClassifier):
         """Return the task without VAL, unless it is to be used."""
         return task if self.use_validation else replace(task, validation=None)
 
-    def _plan(self, judge: str = COMBINED) -> Plan:
+    def _plan(self, judge: str = ALL) -> Plan:
         return Plan(
             rounds=self.rounds,
             growth=self.growth,
@@ -105,7 +105,7 @@ class RoundsClassifier(GraphClassifier):
             committee=self.committee,
         )
 
-    def _finish(self, task: Task, networks: list[Network], course: Course) -> OutOfFold | None:
+    def _finish(self, task: Task, networks: list[Learner], course: Course) -> OutOfFold | None:
         """Store the result of the rounds, and return what it says of held-out labels."""
         # If training is stopped before the first E-step, there is no memory to predict with.
         self.networks_ = networks[: max(len(each.fitted) for each in course.used)]
@@ -115,8 +115,8 @@ class RoundsClassifier(GraphClassifier):
         rows = np.concatenate([member.held_out for member in task.members()])
         if task.validation is not None or not len(rows):
             return None
-        each = self._probabilities(networks, course.scaled(course.answers), course)
-        return OutOfFold(rows, each[self._predictor()])
+        names = [*(network.name for network in self.networks_), ALL]
+        return OutOfFold(rows, softmax(course.held_out[names.index(self._predictor())], axis=1))
 
     @property
     def n_iter_(self) -> int:
@@ -136,7 +136,7 @@ class RoundsClassifier(GraphClassifier):
 
     def _predictor(self) -> str:
         """Return the name of the network that predicts."""
-        return COMBINED
+        return ALL
 
     def _each(self, graphs: GraphDataset) -> dict[str, Floats]:
         """Return the probabilities of each network and of all combined."""
@@ -144,14 +144,14 @@ class RoundsClassifier(GraphClassifier):
         return self._probabilities(self.networks_, logits, self.course_)
 
     def _probabilities(
-        self, networks: list[Network], logits: list[Floats], course: Course
+        self, networks: list[Learner], logits: list[Floats], course: Course
     ) -> dict[str, Floats]:
         each = {network.name: own for network, own in zip(networks, logits, strict=True)}
-        each[COMBINED] = combine(logits, course.weights)
+        each[ALL] = combine(logits, course.mixing.weights)
         return {name: np.asarray(softmax(own, axis=1)) for name, own in each.items()}
 
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
-        """Return the probabilities of each network (``gnn``, ``memory``) and of ``both``.
+        """Return the probabilities of each network, by name, and of ``all`` together.
 
         Empty for a model of one network.
         """
@@ -161,7 +161,7 @@ class RoundsClassifier(GraphClassifier):
             return {}
         if len(graphs) == 0:
             nothing = np.ones((0, len(self.classes_)))
-            return dict.fromkeys([*(n.name for n in self.networks_), COMBINED], nothing)
+            return dict.fromkeys([*(n.name for n in self.networks_), ALL], nothing)
         each = self._each(graphs)
         return {**each, self._predictor(): sharpen(each[self._predictor()], self.sharpness_)}
 

@@ -17,7 +17,7 @@ _FAMILIES = {
     "peer": ("s4", "peers"),
     "plug-in": ("s6", "plug-ins"),
 }
-_NETWORKS = {"gnn": "s1", "memory": "s4", "both": "s0"}
+_NETWORKS = {"gnn": "s1", "memory": "s4", "forest": "s2", "all": "s0"}
 
 
 def network_color(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from kgnn.estimator.evidence import COMBINED, MOST_EVIDENCE, PREDICTION, Substructure
+from kgnn.estimator.evidence import ALL, MOST_EVIDENCE, PREDICTION, Substructure
 from kgnn.estimator.explanation import (
     Explanation,
     Neighbor,
@@ -69,7 +69,7 @@ def explanation_page(explanation: Explanation) -> str:
             if who == PREDICTION
             else (network_title(who), network_color(who), [proba[c] for c in kept])
             for who, proba in explanation.proba.items()
-            if who != COMBINED
+            if who != ALL
         ],
         left_out=len(own) - len(kept),
         promised=promised(explanation),
@@ -102,7 +102,7 @@ def _part(part: Substructure, word: str) -> dict[str, str]:
     each = [
         f"{network_title(who)} {_bounded(value)}"
         for who, value in part.evidence.items()
-        if who not in (PREDICTION, COMBINED)
+        if who not in (PREDICTION, ALL)
     ]
     reach = f"distance {part.depth}" if part.depth else "the label alone"
     nodes = node_list(part.nodes, _NAMED, word)

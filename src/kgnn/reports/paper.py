@@ -39,7 +39,7 @@ METHOD_TITLES: dict[str, str] = {**_PAPER["methods"], "ldp": "LDP", "wl-linear":
 TABLE_2 = _table(_PAPER["table-2"], list(DATASET_TITLES))
 TABLE_3 = _table(_PAPER["table-3"], list(DATASET_TITLES))
 # Names of the networks of a model; others keep their own.
-_NETWORKS = {"gnn": "GNN", "memory": "memory", "both": "both"}
+_NETWORKS = {"gnn": "GNN", "memory": "memory", "forest": "forest", "all": "all together"}
 
 
 def method_title(name: str) -> str:

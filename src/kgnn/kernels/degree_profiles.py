@@ -1,0 +1,87 @@
+"""Degree profiles: how a graph's nodes are distributed over degrees and over those of neighbors.
+
+References
+----------
+Cai & Wang, *A simple yet effective baseline for non-attributed graph classification*, 2018.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.graphs.interop import as_dataset
+from kgnn.graphs.labels import recode
+from kgnn.kernels.weisfeiler_lehman import FIXED_POINT, log_degrees, neighbor_max, neighbor_mean
+
+# Bins of half a doubling each, up to degrees of two million.
+_WIDTH, _BINS = 0.5, 42
+_PARTS = ("degree", "mean", "largest", "smallest")
+_SIZES = ("log_nodes", "log_edges", "log_density")
+
+
+class DegreeProfiles(TransformerMixin, BaseEstimator):
+    """Shares of nodes by degree, by their neighbors' degrees and by label, and sizes.
+
+    Neighbors count with the mean, the largest and the smallest of their degrees. Degrees fall into
+    bins of half a doubling.
+
+    Attributes
+    ----------
+    node_label_names_ : tuple of str
+        Labels of the graphs given to `fit`; others are left out.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> DegreeProfiles().fit_transform(cycles_and_trees(4)).shape
+    (4, 171)
+    """
+
+    def fit(self, graphs: GraphDataset, y: Any = None) -> DegreeProfiles:
+        """Learn the labels of nodes."""
+        self.node_label_names_ = as_dataset(graphs).node_label_names
+        return self
+
+    def transform(self, graphs: GraphDataset) -> Floats:
+        """Return the features of graphs, ``(n_graphs, n_features)``."""
+        check_is_fitted(self, "node_label_names_")
+        graphs, names = as_dataset(graphs), self.node_label_names_
+        bins = [np.minimum(each // round(_WIDTH * FIXED_POINT), _BINS - 1) for each in _of(graphs)]
+        shares = [_shares(graphs, each.astype(np.int64), _BINS) for each in bins]
+        if names and graphs.node_labels is not None:
+            codes = recode(graphs.node_labels, graphs.node_label_names, names)
+            shares.append(_shares(graphs, codes.astype(np.int64), len(names)))
+        elif names:
+            shares.append(np.zeros((len(graphs), len(names))))
+        nodes, edges = np.log1p(graphs.graph_sizes), np.log1p(graphs.edge_counts)
+        return np.column_stack([*shares, nodes, edges, edges - 2 * nodes])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.str_]:
+        """Name the columns: a part and its bin, a label, a size."""
+        check_is_fitted(self, "node_label_names_")
+        bins = [f"{part}_{number}" for part in _PARTS for number in range(_BINS)]
+        labels = [f"label_{name}" for name in self.node_label_names_]
+        return np.array([*bins, *labels, *_SIZES])
+
+
+def _of(graphs: GraphDataset) -> tuple[NDArray[np.uint64], ...]:
+    """Return for each node its own degree, and the mean, largest and smallest of its neighbors."""
+    most = np.uint64(64 * FIXED_POINT)
+    degree = log_degrees(graphs)
+    smallest = most - neighbor_max(graphs, most - degree)
+    smallest[graphs.degrees == 0] = 0
+    return degree, neighbor_mean(graphs, degree), neighbor_max(graphs, degree), smallest
+
+
+def _shares(graphs: GraphDataset, values: Ints, n_values: int) -> Floats:
+    """Return the share of each value among the nodes of each graph; −1 counts nowhere."""
+    known = values >= 0
+    cells = graphs.node_graphs[known].astype(np.int64) * n_values + values[known]
+    counts = np.bincount(cells, minlength=len(graphs) * n_values).reshape(len(graphs), n_values)
+    return np.asarray(counts / np.maximum(graphs.graph_sizes, 1)[:, None])
