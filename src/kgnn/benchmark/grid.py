@@ -12,6 +12,8 @@
                                           # `kgnn.evaluation.metrics.METRICS`
     splits = 3                            # 5 if not given
     splits-of = { PROTEINS = 10 }         # where it differs
+    first-split = 100                     # seed of the first; 0 if not given. Choices are made on
+                                          # splits that no table of results has
     cases = 0                             # graphs to keep that only the memory gets right
 
     variants = [{}, { width = 64 }]       # one after the other; "None" where TOML has no word;
@@ -116,6 +118,7 @@ _KEYS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "metric": ("a text", lambda value: isinstance(value, str)),
     "splits": ("a number from 1", _is_positive),
     "splits-of": ("a table of numbers from 1", lambda value: _is_table_of(value, _is_positive)),
+    "first-split": ("a number from 0", _is_count),
     "cases": ("a number from 0", _is_count),
     "variants": ("a list of tables", lambda value: bool(value) and _is_tables(value)),
     "sweep": (
@@ -139,6 +142,7 @@ class Grid:
     metric: str = "accuracy"
     splits: int = 5
     splits_of: Mapping[str, int] = field(default_factory=dict)
+    first_split: int = 0
     cases: int = 0
     variants: tuple[Mapping[str, Any], ...] = ({},)
     sweep: Mapping[str, list[Any]] = field(default_factory=dict)
@@ -228,7 +232,7 @@ class Grid:
         seen: set[str] = set()  # what is listed twice runs once
         for dataset, method, labels in product(self.datasets, self.methods, self.labels):
             for parameters in self._parameters(dataset, method):
-                for seed in range(self.n_splits(dataset)):
+                for seed in range(self.first_split, self.first_split + self.n_splits(dataset)):
                     cell = Cell(
                         dataset=dataset,
                         fingerprint=fingerprints[dataset],
