@@ -249,11 +249,11 @@ class Memory(Network):
     @torch.no_grad()
     def attention(self, prepared: Rows, rounds: list[Fitted]) -> Floats:
         """Return the mean attention over several trainings, ``(n_hops, n_graphs, n_pool)``."""
-        n_hops = int(rounds[0].module.n_hops)  # type: ignore[arg-type]
+        n_hops = int(rounds[0].module.n_hops)
         mean = np.zeros((n_hops, len(prepared), len(self.pool)))
         for fitted in rounds:
             fitted.module.eval()
-            hops = fitted.module.hops(prepared, self.part(fitted.memory))  # type: ignore[operator]
+            hops = fitted.module.hops(prepared, self.part(fitted.memory))
             for hop, (weights, *_) in enumerate(hops):
                 mean[hop][:, fitted.memory] += weights.double().numpy() / len(rounds)
         return mean

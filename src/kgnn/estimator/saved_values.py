@@ -314,6 +314,8 @@ def _types_of(cls: type) -> dict[str, Any]:
 def _fits(value: Any, annotation: Any) -> bool:
     """Tell whether a value is of a type, with the types of what it holds."""
     origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation is Any:
+        return True
     if origin is Literal:
         return value in arguments
     if origin in (Union, UnionType):
