@@ -3,7 +3,8 @@
 ::
 
     title = "Accuracy against hops"       # for people
-    methods = ["kgnn", "memnn-sup"]
+    methods = ["kgnn", "memnn-sup"]       # from ``kgnn methods``, or your own as ``FILE.py:Class``,
+                                          # with a class attribute ``revision`` if you change it
     datasets = ["PROTEINS", "COLLAB"]
     labels = [0.1]                        # shares of all graphs, to 0.2; 0.1 if not given
     protocol = "fair"                     # or "paper", or "budget": its labels may also be numbers
@@ -40,7 +41,7 @@ from typing import Any
 from kgnn.benchmark.record import Cell
 from kgnn.errors import ParameterError, UnknownNameError
 from kgnn.estimator.parameters import check, fields_of, preset
-from kgnn.estimator.registry import entries, make, method_class
+from kgnn.estimator.registry import entry_of, make, method_class
 from kgnn.evaluation.metrics import require_metric
 from kgnn.evaluation.splits import MOST_LABELS, Labels, require_terms
 from kgnn.graphs.datasets.catalog import find, is_known
@@ -187,7 +188,8 @@ class Grid:
 
     def _require_names(self, source: str) -> None:
         """Refuse names that do not exist, so that a slip of the pen is not simply passed over."""
-        _require_known(f"method ({source})", self.methods, entries())
+        for method in self.methods:
+            entry_of(method)
         _require_known(f"dataset of splits-of in {source}", self.splits_of, self.datasets)
         for rule in self.rules:
             if set(rule) - {"datasets", "methods", "set"} or not isinstance(rule.get("set"), dict):
@@ -228,7 +230,7 @@ class Grid:
 
     def cells(self, fingerprints: Mapping[str, str]) -> Iterator[Cell]:
         """Yield all cells."""
-        listed = entries()
+        revisions = {name: entry_of(name).revision for name in self.methods}
         seen: set[str] = set()  # what is listed twice runs once
         for dataset, method, labels in product(self.datasets, self.methods, self.labels):
             for parameters in self._parameters(dataset, method):
@@ -241,7 +243,7 @@ class Grid:
                         protocol=self.protocol,
                         labels=labels,
                         seed=seed,
-                        revision=listed[method].revision,
+                        revision=revisions[method],
                         cases=self.cases,
                     )
                     if cell.key not in seen:

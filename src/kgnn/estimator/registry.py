@@ -110,6 +110,18 @@ def method_class(name: str) -> type[GraphClassifier]:
     return cls
 
 
+def entry_of(name: str) -> Entry:
+    """Return a method as it is listed; one from a file has the revision that its class says."""
+    if ".py:" in name:
+        file, _, title = name.rpartition(":")
+        revision = getattr(method_class(name), "revision", 1)
+        return Entry(name, name, "plug-in", f"{title} from {file}", "", revision)
+    known = entries()
+    if name not in known:
+        raise UnknownNameError.of("method", name, known)
+    return known[name]
+
+
 def _class_from_file(name: str) -> type[GraphClassifier]:
     from kgnn.estimator.classifier import GraphClassifier
 
