@@ -77,6 +77,16 @@ TWICE = {
         "line 6",
     ),
     "graphml-node": ("x.graphml", GRAPHML.format('<node id="a"/>'), "line 7"),
+    "graphml-key-id": (
+        "x.graphml",
+        GRAPHML.replace('id="d2"', 'id="d0"').format(""),
+        "line 4: a second key has the id 'd0'",
+    ),
+    "graphml-key-name": (
+        "x.graphml",
+        GRAPHML.replace('for="graph" attr.name="label"', 'for="node" attr.name="label"').format(""),
+        "line 4: a second key has the attr.name 'label'",
+    ),
     "graphml-keys": (
         "x.graphml",
         GRAPHML.format('<data key="d0">a</data><data key="d2">b</data>'),
@@ -229,6 +239,17 @@ def test_numbers_are_ascii_digits_and_others_are_told_with_their_line(tmp_path, 
     folder = tu_files.folder(tmp_path / "TINY", **{file: "\n".join(lines)})
     with pytest.raises(GraphDataError, match=rf"TINY_{file}.txt, line 2: .*{number}"):
         load(folder)
+
+
+def test_data_of_pyg_under_other_keys_are_named():
+    torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
+    from kgnn.graphs.pyg_data import from_pyg
+
+    here = data.Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]]), y=1, name="a")
+    assert from_pyg([here])[0].name == "a"
+    there = data.Data(num_nodes=2, pos=torch.zeros(2, 3), name="b")
+    with pytest.warns(KgnnWarning, match="data that are not used, under 'pos'; read are x, "):
+        from_pyg([here, there])
 
 
 def test_data_under_other_keys_are_named():

@@ -97,6 +97,17 @@ def is_formula(cell: str) -> bool:
     return _FORMULA.match(cell) is not None and _NUMBER.fullmatch(cell) is None
 
 
+def harmless(cell: Any) -> Any:
+    """Put an apostrophe before a cell that a spreadsheet may run as a formula.
+
+    Examples
+    --------
+    >>> [harmless(each) for each in ("=1+1", "-1.5", "-x", -1.5)]
+    ["'=1+1", '-1.5', "'-x", -1.5]
+    """
+    return f"'{cell}" if isinstance(cell, str) and is_formula(cell) else cell
+
+
 class Row(NamedTuple):
     """Cells of a CSV table, without the spaces around them, and the line where they end."""
 
