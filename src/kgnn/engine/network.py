@@ -99,7 +99,9 @@ class Fitted:
     def require_sound(self) -> None:
         """Refuse a memory whose graphs and classes, read from a file, do not belong together."""
         n = len(self.memory_targets)
-        if self.memory.shape != (n,) or self.memory_targets.ndim != 2:
+        targets = self.memory_targets
+        is_sound = self.memory.shape == (n,) and targets.ndim == 2
+        if not is_sound or targets.dtype != torch.get_default_dtype():
             raise ValueError("the slots of a memory have no class each")
 
     def with_slots(self, places: Ints) -> Fitted:

@@ -204,7 +204,7 @@ class _Structure:
         except GraphDataError:
             raise
         except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: its encoding
-            raise GraphDataError(f"{self.path} is not well-formed XML: {error}") from error
+            raise GraphDataError(f"{self.path} is not well-formed XML: {excerpt(error)}") from error
         for end, line in self.ends:
             if end not in self.nodes:
                 self._refuse(f"an edge names node '{excerpt(end)}', which is not declared", line)
