@@ -94,6 +94,11 @@ TWICE = {
     ),
     "gml": ("x.gml", GML.format('target "a"\ntarget "b"'), "'a' and 'b'"),
     "gml-keys": ("x.gml", GML.format('target "a"\nlabel "b"'), "'a' and 'b'"),
+    "gml-weight": (
+        "x.gml",
+        GML.replace("target 1 ]", "target 1 weight 1 weight 2 ]").format(""),
+        "an edge has one weight",
+    ),
     "gml-node": ("x.gml", GML.format('node [ id 0 label "C" ]'), "duplicated"),
 }
 
@@ -223,6 +228,15 @@ def test_what_stands_in_the_place_of_a_graph_file_is_refused(tmp_path, put):
     put(tmp_path / "y.graphml")
     with pytest.raises(GraphDataError, match=r"y.graphml is a .*; a file is needed"):
         load(tmp_path)
+
+
+def test_a_long_name_of_an_encoding_does_not_fill_the_screen(tmp_path):
+    (tmp_path / "x.graphml").write_text(
+        f"<?xml version='1.0' encoding='{'utf' * 9999}'?><graphml/>"
+    )
+    with pytest.raises(GraphDataError, match="x.graphml is not well-formed") as caught:
+        load(tmp_path)
+    assert len(str(caught.value)) < 500
 
 
 def test_files_that_are_not_read_are_named(tmp_path):
