@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from kgnn.errors import ErrorHandler, GraphDataError, excerpt
 from kgnn.graphs.molecules import MEANINGS, Meaning, graph_of, quiet, rdkit
-from kgnn.graphs.readers.archive import MAX_LINE_BYTES
 from kgnn.graphs.readers.molecule_files import TARGET_NAMES, Molecule, MoleculeFile
-from kgnn.graphs.readers.text import find_column, opened
+from kgnn.graphs.readers.text import find_column, raw_lines
 
 OPTIONS = ("target_column", "id_column", *MEANINGS)
 MAX_LINES = 100_000  # of a record
@@ -54,20 +53,16 @@ class _Record(NamedTuple):
 
 
 def _records(path: Path, max_bytes: int | None) -> Iterator[_Record]:
-    limit = float("inf") if max_bytes is None else max_bytes
-    n_bytes, first = 0, 1
-    lines: list[str] = []
-    with opened(path) as stream:
-        for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1):
-            n_bytes += len(line)
-            if n_bytes > limit or len(line) > MAX_LINE_BYTES or len(lines) >= MAX_LINES:
-                raise GraphDataError(f"{path}, line {number}: larger than any molecule may be")
-            text = line.decode("utf-8", "surrogateescape").rstrip("\r\n")
-            if text.startswith("$$$$"):
-                yield _record(f"{path}, line {first}", lines)
-                lines, first = [], number + 1
-            else:
-                lines.append(text)
+    first, lines = 1, list[str]()
+    for number, line in raw_lines(path, max_bytes):
+        if len(lines) >= MAX_LINES:
+            raise GraphDataError(f"{path}, line {number}: larger than any molecule may be")
+        text = line.decode("utf-8", "surrogateescape").rstrip("\r\n")
+        if text.startswith("$$$$"):
+            yield _record(f"{path}, line {first}", lines)
+            lines, first = [], number + 1
+        else:
+            lines.append(text)
     if any(line.strip() for line in lines):  # the last separator is often left out
         yield _record(f"{path}, line {first}", lines)
 
