@@ -114,7 +114,9 @@ class Fitted:
         if not isinstance(self.module, (nn.Module, Forest)):
             raise ValueError("what was trained is no module")
         n = len(self.memory_targets)
-        if self.memory.shape != (n,) or self.memory_targets.ndim != 2:
+        targets = self.memory_targets
+        is_sound = self.memory.shape == (n,) and targets.ndim == 2
+        if not is_sound or targets.dtype != torch.get_default_dtype():
             raise ValueError("the slots of a memory have no class each")
 
     def with_slots(self, places: Ints) -> Fitted:

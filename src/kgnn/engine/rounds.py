@@ -266,6 +266,8 @@ class RoundTrainer:
     @contextmanager
     def interruptible(self) -> Iterator[None]:
         """After Ctrl-C keep the finished rounds, if there are any."""
+        self._numbers = track(range(1 + self.plan.rounds), "rounds")
+        next(self._numbers)  # round 0 begins
         try:
             yield
         except KeyboardInterrupt:
@@ -387,10 +389,10 @@ class RoundTrainer:
     def rounds(self) -> Iterator[int]:
         """Yield the number of graphs to select in each round, until there is a reason to stop."""
         n_unlabeled = len(self.task.unlabeled)
-        for number in track(range(1, 1 + self.plan.rounds), "rounds"):
+        for number in self._numbers:
             if reason := self._reason_to_stop(n_unlabeled):
                 self.course.termination_condition = reason
-                return
+                break
             yield math.ceil(min(1.0, self.plan.growth * number) * n_unlabeled - 1e-9)
 
     def _reason_to_stop(self, n_unlabeled: int) -> str | None:

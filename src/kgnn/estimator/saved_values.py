@@ -29,6 +29,7 @@ import numpy as np
 import torch
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from kgnn.errors import excerpt
@@ -244,7 +245,11 @@ class Reader:
             raise ValueError(f"'{tree['class']}' is a module")
         if computed := [key for key in state if _is_computed(cls, key)]:
             raise ValueError(f"'{tree['class']}' computes {computed[0]} itself")
-        if dataclasses.is_dataclass(cls) and not hasattr(cls, "saved_state"):
+        needed = set(getattr(cls, "needed", state))
+        # A part of another network has no trainings of its own.
+        if state.keys() - needed or needed - state.keys() - {"fitted"}:
+            raise ValueError(f"'{tree['class']}' has other attributes: {sorted(state)}")
+        if dataclasses.is_dataclass(cls):
             names = {each.name for each in dataclasses.fields(cls)}
             own = state.keys() - names
             if issubclass(cls, BaseEstimator):  # which has fitted attributes besides
@@ -257,6 +262,8 @@ class Reader:
             _require_types(value)
         if hasattr(value, "require_sound"):
             value.require_sound()
+        elif isinstance(value, StandardScaler):
+            _require_sound_scaler(value)
         return value
 
     def _module(self, tree: dict[str, Any]) -> nn.Module:
@@ -296,6 +303,17 @@ def _known_class(name: str) -> type:
     if name not in _known_classes():
         raise ValueError(f"'{name}' is none of the classes that a model is made of")
     return _known_classes()[name]
+
+
+def _require_sound_scaler(scaler: StandardScaler) -> None:
+    """Refuse a class of scikit-learn, which does not check itself, with arrays of other shapes."""
+    expected = np.float64, (scaler.n_features_in_,)
+    for name in ("mean_", "var_", "scale_"):
+        array = getattr(scaler, name)
+        if array is not None and (array.dtype, array.shape) != expected:
+            raise ValueError(f"'{name}' of 'StandardScaler' is not what it learned")
+    if type(scaler.n_samples_seen_) not in (int, float):  # which depends on its version
+        raise ValueError("'StandardScaler' has seen no number of samples")
 
 
 def _require_types(value: Any) -> None:
