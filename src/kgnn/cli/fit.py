@@ -87,17 +87,17 @@ def fit(
     from kgnn.evaluation.metrics import require_metric
 
     headline = require_metric(metric)
+    table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
+    require_labels_file(table)
+    reading_options(data, read)
     cls = method_class(method)
     chosen = chosen_parameters(cls, preset, settings)
     model = cls(**{"random_state": seed, **chosen})
     check(model)
-    table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
-    require_labels_file(table)
-    reading_options(data, read)
     reading = Reading(data, read or [], table, skip_bad)
     with progress_bars(news=not as_json) as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
-        from kgnn.estimator.saving import file_of
+        from kgnn.estimator.saved_files import file_of
         from kgnn.threads import limit_threads
 
         needed: list[str | Path] = [data, *(table.paths or [])]

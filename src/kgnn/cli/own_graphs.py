@@ -15,6 +15,7 @@ import typer
 from kgnn.cli.show import say
 from kgnn.errors import (
     ArchiveError,
+    DatasetUnavailableError,
     GraphDataError,
     KgnnError,
     ParameterError,
@@ -97,15 +98,13 @@ def chosen_parameters(cls: type, preset: str | None, settings: list[str] | None)
 
 
 def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
-    """Read ``--read key=value``: options of the reader of a source."""
-    if not settings:
-        return {}
+    """Read ``--read key=value``: options of the reader of a source, which must be there."""
     from kgnn.graphs.loading import FORMATS, find_format
 
     known = [option for each in FORMATS for option in each.options]
     found = find_format(source)
     options: dict[str, Any] = {}
-    for setting in settings:
+    for setting in settings or ():
         key, equals, value = setting.partition("=")
         if not equals:
             raise ParameterError(f"--read is written key=value, got '{setting}'.")
@@ -133,8 +132,17 @@ def as_fitted(source: str, read: list[str] | None, model: GraphClassifier) -> li
     return [*(read or []), *more]
 
 
+def require_model(path: str | Path) -> None:
+    """Refuse a model that is not there before anything slow is loaded."""
+    from kgnn.estimator.saved_files import require_file
+
+    require_file(path)
+
+
 def require_labels_file(table: LabelsFile) -> None:
-    """Refuse options on how to read --labels where there are none, rather than ignore them."""
+    """Refuse tables that are not there, and options on how to read --labels where it is missing."""
+    if missing := [path for path in table.paths or () if not path.exists()]:
+        raise DatasetUnavailableError(f"There is no file {missing[0]} of labels.")
     given = {
         "--id-column": table.id_column is not None,
         "--label-column": table.label_column is not None,

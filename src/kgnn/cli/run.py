@@ -56,9 +56,9 @@ def run(
 
     headline, budget = require_metric(metric), parse_labels(labels)
     require_terms(protocol, budget)
+    options = reading_options(dataset, read)
     cls = method_class(method)
     chosen = chosen_parameters(cls, preset, settings)
-    options = reading_options(dataset, read)
     results: list[SplitResult] = []
     is_stopped = False
     with progress_bars(news=not as_json) as bars:

@@ -32,6 +32,7 @@ from sklearn.base import BaseEstimator
 from torch import Tensor, nn
 
 from kgnn.errors import excerpt
+from kgnn.estimator.saved_files import UnknownClassError
 
 _PARTS_OF_SPARSE = ("data", "indices", "indptr")
 # Constructor arguments that say how many modules to build; each module has an array.
@@ -69,10 +70,6 @@ _CLASSES = {
     "kgnn.methods.pretrained": ("EncoderPlan", "SavedEncoder"),
     "sklearn.preprocessing": ("StandardScaler",),
 }
-
-
-class UnknownClassError(ValueError):
-    """A class in a file that the caller has to pass."""
 
 
 @cache
