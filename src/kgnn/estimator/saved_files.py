@@ -152,8 +152,8 @@ def explaining_damage(file: Path, kind: str) -> Iterator[None]:
         raise
     except UnknownClassError as error:
         raise ModelFileError(
-            f"{file} needs the class {error}, which is not part of kgnn. If the class is yours, "
-            f"pass it: kgnn.open_model({str(file)!r}, classes=({error},))"
+            f"{file} needs the class {error}, which is not part of kgnn. If you trust the file "
+            f"with it, pass it: kgnn.open_model({str(file)!r}, classes=({error},))"
         ) from None
     except Exception as error:  # nobody can list what crafted content may raise
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)

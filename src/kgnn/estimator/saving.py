@@ -63,8 +63,9 @@ def open_model(path: str | Path, *, classes: Iterable[type] = ()) -> GraphClassi
     path : path
         The folder or file that `save` was given.
     classes : types, optional
-        Your own classes that the model consists of, such as a kernel or the method itself. Their
-        attributes are set from the file.
+        Your own classes that the model consists of, such as a kernel or the method itself, and
+        those of scikit-learn. Their attributes are set from the file, so it must be one you trust
+        with them.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def open_model(path: str | Path, *, classes: Iterable[type] = ()) -> GraphClassi
             raise ValueError("its header tells of other graphs than the model")
         expected = reader.read(header["probe"])
         reader.require_all_used()
-        _require_canonical(model, expected, header, arrays)
+        _require_canonical(model, Writer(reader.packed), expected, header, arrays)
         probed = model.labeled_graphs_[:_PROBED]
         difference = np.abs(model.predict_proba(probed) - expected)
         if difference.shape != (len(probed), len(model.classes_)) or not len(probed):
@@ -138,10 +139,13 @@ def _require_sound_model(model: GraphClassifier) -> None:
 
 
 def _require_canonical(
-    model: GraphClassifier, probe: Any, header: dict[str, Any], arrays: Mapping[str, np.ndarray]
+    model: GraphClassifier,
+    writer: Writer,
+    probe: Any,
+    header: dict[str, Any],
+    arrays: Mapping[str, np.ndarray],
 ) -> None:
     """Refuse a file that this model would not be written as: with more, less or other entries."""
-    writer = Writer()
     for key, value in _content(model, probe).items():
         if not _are_same(writer.write(value), header[key]):
             raise ValueError(f"its {key} has entries that the model does not need, or lacks some")
