@@ -145,14 +145,13 @@ def test_a_data_frame_of_molecules_goes_in_and_answers_go_out(dtype):
         index=[f"m{number}" for number in range(20)],
     ).sample(frac=1, random_state=0)
     table["known"] = table["kind"].where(np.arange(20) % 2 == 0).astype(dtype)
-    graphs = kgnn.from_smiles(table["smiles"], graph_names=table.index)
+    graphs = kgnn.from_smiles(table["smiles"])
     model = kgnn.WL(iterations=(1,)).fit(graphs, table["known"])
     table["answer"] = model.predict(graphs)
     answers = pd.DataFrame(model.predict_proba(graphs), table.index, model.classes_)
     assert (table["answer"] == table["kind"]).all()
     assert answers.columns.tolist() == ["chain", "ring"]
     assert (answers.idxmax(axis=1) == table["kind"]).all()
-    assert [graph.name for graph in graphs] == table.index.tolist()
 
 
 def test_a_dataset_of_pyg_and_what_its_loader_yields_are_graphs(tmp_path):
