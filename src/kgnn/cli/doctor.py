@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import tempfile
+from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ def doctor(as_json: JsonOption = False) -> None:
             "place": str(Path(__file__).parents[1]),
             "packages": _packages(problems),
             "extras": _extras(problems),
+            "mib": _weights(),
             "computing": _computing(problems),
             "folders": _folders(problems),
             "problems": problems,
@@ -87,6 +89,30 @@ def _extras(problems: list[str]) -> dict[str, dict[str, str | None]]:
                 problems += told if version else []
                 found.setdefault(extra, {})[each.name] = version
     return found
+
+
+def _weights() -> dict[str, int]:
+    """Return the MiB on disk of each package that is installed, by name."""
+    return {
+        each.name: found
+        for each in _requirements()
+        if each.name != "kgnn" and (found := _mib_of(each.name)) is not None
+    }
+
+
+def _mib_of(name: str) -> int | None:
+    """Return the MiB on disk of a package; of torch, with the libraries for GPUs beside it."""
+    try:
+        files = metadata.files(name) or []
+        if name == "torch":
+            needed = [Requirement(line).name for line in metadata.requires(name) or ()]
+            for each in needed:
+                if each.startswith(("nvidia-", "cuda-")) or each == "triton":
+                    with suppress(metadata.PackageNotFoundError):
+                        files = [*files, *(metadata.files(each) or [])]
+    except metadata.PackageNotFoundError:
+        return None
+    return sum(file.size or 0 for file in files) >> 20
 
 
 def _extras_of(requirement: Requirement) -> list[str]:
@@ -220,6 +246,10 @@ def _show(record: dict[str, Any]) -> None:
     grid.add_row("machine", record["platform"])
     grid.add_row("kgnn is in", record["place"])
     grid.add_row("packages", ", ".join(" ".join(each) for each in record["packages"].items()))
+    heaviest = sorted(record["packages"], key=lambda name: -record["mib"].get(name, 0))[:3]
+    weights = ", ".join(f"{name} {record['mib'].get(name, 0):,}" for name in heaviest)
+    total = sum(record["mib"].get(name, 0) for name in record["packages"])
+    grid.add_row("MiB", f"{total:,}, of which {weights}")
     computing, folders = record["computing"], record["folders"]
     limits = "".join(f", {name}={value}" for name, value in computing["limits"].items())
     grid.add_row("threads", f"1 for each command (--threads) of {computing['cores']} cores{limits}")
@@ -233,12 +263,14 @@ def _show(record: dict[str, Any]) -> None:
     here = f"{len(folders['datasets_here'])} of {folders['datasets_known']} named ones"
     grid.add_row("", f"{here} are on this machine, the rest from {folders['downloads_from']}")
     console.print(grid, highlight=False)
-    grid = table("Extras", "extra", "", "packages")
+    grid = table("Extras", "extra", "", "packages", ">MiB", "to install")
     for extra, packages in record["extras"].items():
         missing = [name for name, version in packages.items() if version is None]
         told = [f"{name} {version or '–'}" for name, version in packages.items()]
         advice = f"python -m pip install 'kgnn[{extra}]'" if missing else ""
-        grid.add_row(extra, "missing" if missing else "ready", ", ".join(told), advice)
+        mib = sum(record["mib"].get(name, 0) for name in packages)
+        state = "missing" if missing else "ready"
+        grid.add_row(extra, state, ", ".join(told), f"{mib:,}" if mib else "", advice)
     console.print(grid, highlight=False)
     if record["problems"]:
         say(*(f"problem: {each}" for each in record["problems"]))
