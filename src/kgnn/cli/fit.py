@@ -29,6 +29,7 @@ from kgnn.cli.own_graphs import (
     SkipBad,
     ThreadsOption,
     chosen_parameters,
+    method_names,
     reading_options,
     require_labels_file,
     require_writable,
@@ -56,7 +57,10 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.")],
     labels: LabelsOption = None,
     method: Annotated[
-        str, typer.Option(help="A name from `kgnn methods`, or FILE.py:Class.")
+        str,
+        typer.Option(
+            help="A name from `kgnn methods`, or FILE.py:Class.", autocompletion=method_names
+        ),
     ] = "kgnn",
     settings: SettingsOption = None,
     preset: PresetOption = None,

@@ -55,8 +55,36 @@ PresetOption = Annotated[
     str | None,
     typer.Option(help="Settings to start from: paper, those of the method's paper."),
 ]
+
+
+def method_names(incomplete: str) -> list[str]:
+    """Complete the name of a method in a shell."""
+    from kgnn.estimator.registry import entries
+
+    return [name for name in entries() if name.startswith(incomplete)]
+
+
+def graph_sources(incomplete: str) -> list[str]:
+    """Complete the name of a dataset in a shell, or a path."""
+    from kgnn.graphs.loading import dataset_names
+
+    names = [name for name in dataset_names() if name.startswith(incomplete)]
+    folder, _, beginning = incomplete.rpartition("/")
+    place = Path(f"{folder}/" if "/" in incomplete else ".").expanduser()
+    with suppress(OSError):
+        names += sorted(
+            f"{folder}/{each.name}" if "/" in incomplete else each.name
+            for each in place.iterdir()
+            if each.name.startswith(beginning) and not each.name.startswith(".")
+        )
+    return names
+
+
 DataArgument = Annotated[
-    str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")
+    str,
+    typer.Argument(
+        help="A file or folder of graphs, or a dataset's name.", autocompletion=graph_sources
+    ),
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out graphs that cannot be read.")]
 ForSpreadsheets = Annotated[
