@@ -36,7 +36,7 @@ def demo(
     with progress_bars() as bars:
         waiting = bars.add_task("building python-functions", total=2 + len(_METHODS))
         from kgnn.estimator.registry import make
-        from kgnn.estimator.saving import file_of
+        from kgnn.estimator.saved_files import file_of
         from kgnn.evaluation.metrics import majority_share
         from kgnn.evaluation.protocol import evaluate_split
         from kgnn.evaluation.splits import make_split

@@ -35,6 +35,7 @@ _COMMANDS = (
     "similar",
     "suggest",
     "demo",
+    "doctor",
 )
 
 
@@ -94,7 +95,6 @@ def make_app(commands: Iterable[str] = _COMMANDS) -> typer.Typer:
         name="kgnn",
         help="Semi-supervised graph classification: many graphs, few labels.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from kgnn.cli.own_graphs import JsonOption
+from kgnn.cli.own_graphs import JsonOption, require_model
 from kgnn.cli.show import out, print_json, progress_bars, table
 
 model = typer.Typer(help="Look at saved models.", no_args_is_help=True)
@@ -25,6 +25,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show the method, its data, its calibration and its rounds."""
+    require_model(path)
     with progress_bars() as bars:
         bars.add_task("opening the model", total=None)
         record = _record(path)

@@ -23,10 +23,10 @@ def similar(
     as_json: JsonOption = False,
 ) -> None:
     """Show the graphs that are most similar to one graph, with their kernel values."""
-    from kgnn.kernels.similarity import most_similar
-
     with progress_bars():
         graphs = load_readable(dataset, read, skip_bad)
+        from kgnn.kernels.similarity import most_similar
+
         query = find_graph(graphs, graph)
         rows, values = most_similar(query, graphs, number, kernel=kernel)
     found = [(graphs[int(row)], float(value)) for row, value in zip(rows, values, strict=True)]

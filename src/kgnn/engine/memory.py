@@ -11,6 +11,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from kgnn.engine.configured import drawn
 from kgnn.engine.linear import PENALTY, KernelMachine, typical_distance
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -87,7 +88,9 @@ class Embedding(nn.Module):
 
     def __init__(self, n_features: int, width: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(n_features, width) / np.sqrt(n_features))
+        shape = (n_features, width)
+        start = drawn(shape, lambda: torch.randn(shape) / np.sqrt(n_features))
+        self.weight = nn.Parameter(start)
 
     def forward(self, rows: Rows) -> Tensor:
         """Return ``(n_rows, width)``."""
