@@ -22,11 +22,10 @@ from kgnn.cli.own_graphs import (
     SettingsOption,
     SkipBad,
     as_fitted,
-    load_with_labels,
+    load_readable,
     reading_options,
     require_labels_file,
     require_writable_folder,
-    tell_skipped,
 )
 from kgnn.cli.show import progress_bars, say
 from kgnn.errors import KgnnError
@@ -98,7 +97,7 @@ def label(
         recorded = {**reading.record(), "labels": []}
         chosen = Settings(method, parameters, every)
         workbench = Workbench(project, pool, chosen, read=recorded)
-        app = make_app(workbench, title=pool.graphs.name)
+        app = make_app(workbench, pool.graphs.name, _user_name())
         guarded = Guard(app, hosts=place.hosts(), token=place.token)
         say(f"{len(pool):,} graphs, {len(project.answers):,} answers in {output}.")
 
@@ -134,14 +133,14 @@ def _pool(reading: Reading) -> Pool:
     from kgnn.web.pool import Pool
 
     options = reading_options(reading.data, reading.settings)
-    read = load_with_labels(reading.data, LabelsFile(None), options, reading.skips_bad)
-    tell_skipped(read.skipped)
+    graphs = load_readable(reading.data, reading.settings, reading.skips_bad)
     cells = dict(cells_of(reading.data, **options))
-    return Pool(read.graphs, cells)
+    return Pool(graphs, cells)
 
 
 def _import(project: Project, pool: Pool, reading: Reading, *, takes_targets: bool) -> None:
     """Take the labels of files, or else those in the data; answers that there are stay."""
+    from kgnn.estimator.labels import require_classes_of
     from kgnn.graphs.readers.labels_csv import label_graphs, merge_labels, read_labels
     from kgnn.web.workbench import import_targets, require_same_data
 
@@ -156,6 +155,7 @@ def _import(project: Project, pool: Pool, reading: Reading, *, takes_targets: bo
         found = {pool.keys[each.row]: each.target for each in labeled if each.target is not None}
         _, differing = project.add_labels(found, who="file of labels")
     elif takes_targets and not project.fact("data"):
+        require_classes_of(pool.graphs)
         _, differing = import_targets(project, pool, who="data")
     elif not project.fact("data"):
         for name in pool.graphs.class_names:
@@ -191,7 +191,7 @@ def _first(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + ("…" if len(names) > _SHOWN else "")
 
 
-def user_name() -> str:
+def _user_name() -> str:
     """Return who is at the keyboard, for the record."""
     with suppress(Exception):  # a container may have no names of users
         return getpass.getuser()

@@ -35,7 +35,6 @@ _COMMANDS = (
     "similar",
     "suggest",
     "label",
-    "serve",
     "demo",
 )
 

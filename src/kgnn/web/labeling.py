@@ -123,7 +123,7 @@ class Signal:
             self._waiting.discard(event)
 
 
-def make_app(workbench: Workbench, title: str) -> FastAPI:
+def make_app(workbench: Workbench, title: str, who: str = "me") -> FastAPI:
     """Return the application; it starts and stops the workbench."""
     signal = Signal()
     workbench.on_change = signal.ring
@@ -139,25 +139,25 @@ def make_app(workbench: Workbench, title: str) -> FastAPI:
     app.state.signal = signal
     explain_problems(app)
     serve_static(app)
-    _add_pages(app, workbench, title)
+    _add_pages(app, workbench, {"title": title, "who": who})
     _add_reading(app, workbench, signal)
     _add_writing(app, workbench)
     return app
 
 
-def _add_pages(app: FastAPI, workbench: Workbench, title: str) -> None:
+def _add_pages(app: FastAPI, workbench: Workbench, told: dict[str, str]) -> None:
     for path, name in _PAGES.items():
-        app.add_api_route(f"/{path}", _page(name, title), response_class=HTMLResponse)
+        app.add_api_route(f"/{path}", _page(name, told), response_class=HTMLResponse)
 
     @app.get("/explain/{key}", response_class=HTMLResponse)
     def explain(key: str) -> str:
         workbench.row(key)
-        return pages.render("explain.html", page="explain", title=title, key=key)
+        return pages.render("explain.html", page="explain", key=key, **told)
 
 
-def _page(name: str, title: str) -> Callable[[], str]:
+def _page(name: str, told: dict[str, str]) -> Callable[[], str]:
     def page() -> str:
-        return pages.render(f"{name}.html", page=name, title=title, key="")
+        return pages.render(f"{name}.html", page=name, key="", **told)
 
     return page
 
