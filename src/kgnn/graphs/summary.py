@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from markupsafe import Markup
 from scipy.sparse import csr_array
 
 from kgnn.colors import css_color
-from kgnn.graphs.drawing import DRAWABLE, Places, Sketch, draw, framed, label_colors, lay_out
+from kgnn.graphs.drawing import DRAWABLE, Places, Sketch, colors_by_frequency, draw, framed, lay_out
 from kgnn.graphs.graph import Graph, Ints
 from kgnn.kernels.colors import mix
 
@@ -38,8 +39,12 @@ def is_hairball(graph: Graph) -> bool:
     return graph.n_nodes > DRAWABLE or graph.n_edges > MOST_EDGES
 
 
-def draw_whole(graph: Graph, *, width: float, height: float) -> Markup:
+def draw_whole(
+    graph: Graph, *, colors: Mapping[str, str] | None = None, width: float, height: float
+) -> Markup:
     """Draw a graph: its nodes, or groups of them where there are too many nodes or edges.
+
+    ``colors`` are those of the labels of nodes.
 
     Examples
     --------
@@ -49,7 +54,7 @@ def draw_whole(graph: Graph, *, width: float, height: float) -> Markup:
     True
     """
     if not is_hairball(graph):
-        return draw(Sketch.of(graph), width=width, height=height)
+        return draw(Sketch.of(graph), colors=colors, width=width, height=height)
     groups = grouped(graph)
     places = lay_out(len(groups.sizes), groups.pairs)
     extent = np.maximum(np.ptp(places, axis=0), 1e-9)
@@ -62,7 +67,7 @@ def draw_whole(graph: Graph, *, width: float, height: float) -> Markup:
     )
     paper = css_color("paper")
     shapes = _lines(places, groups)
-    for number, (color, note) in enumerate(_notes(graph, groups)):
+    for number, (color, note) in enumerate(_notes(graph, groups, colors)):
         x, y = places[number]
         shapes.append(circle.format(x, y, radii[number], css_color(color), paper, note))
     return framed(width, height, shapes, f"graph {graph.name}, nodes drawn in groups")
@@ -140,7 +145,9 @@ def _merged(of_node: Ints, ends: Ints, n: int, most: int, number: int) -> Ints:
     return np.asarray(place.reshape(-1)[of_node], dtype=np.int64)
 
 
-def _notes(graph: Graph, groups: Groups) -> list[tuple[str, str]]:
+def _notes(
+    graph: Graph, groups: Groups, colors: Mapping[str, str] | None
+) -> list[tuple[str, str]]:
     """Return the color of each group, that of its most frequent label, and what it is."""
     n, sizes = len(groups.sizes), groups.sizes.tolist()
     labels = graph.node_labels
@@ -149,13 +156,12 @@ def _notes(graph: Graph, groups: Groups) -> list[tuple[str, str]]:
     counts = [Counter[str]() for _ in range(n)]
     for group, label in zip(groups.of_node.tolist(), labels, strict=True):
         counts[group][label] += 1
-    often = Sketch("", 0, 0, (), (), tuple(labels))
-    colors = label_colors([often])
+    known = colors_by_frequency(Counter(labels)) if colors is None else colors
     found = []
     for size, own in zip(sizes, counts, strict=True):
         label, _ = min(own.items(), key=lambda item: (-item[1], item[0]))
         told = ", ".join(f"{n:,} × {name}" for name, n in own.most_common(5))
-        found.append((colors[label], f"{_counted(size)}: {told}{' …' * (len(own) > 5)}"))
+        found.append((known[label], f"{_counted(size)}: {told}{' …' * (len(own) > 5)}"))
     return found
 
 

@@ -13,12 +13,13 @@ from markupsafe import Markup
 from threadpoolctl import threadpool_limits
 
 from kgnn.graphs.collector import named
-from kgnn.graphs.drawing import Sketch
+from kgnn.graphs.drawing import Sketch, colors_by_frequency
 from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.molecules import written_out
 from kgnn.graphs.summary import draw_whole, is_hairball
 from kgnn.kernels.colors import name_colors
 
-LARGE, SMALL = (760.0, 560.0), (220.0, 170.0)  # width and height of drawings
+LARGE, SMALL = (520.0, 400.0), (220.0, 170.0)  # width and height of drawings
 _KEY_BYTES = 12
 _DRAWINGS_KEPT = 2000
 
@@ -42,6 +43,7 @@ class Pool:
         self.row_of = {key: row for row, key in enumerate(self.keys)}
         self.names = [graph.name for graph in self.graphs]
         self.cells = cells or {}  # what a table says of graphs, by name and column
+        self._colors = _label_colors(self.graphs)
         self.drawing = lru_cache(maxsize=_DRAWINGS_KEPT)(self._drawing)
 
     def __len__(self) -> int:
@@ -55,7 +57,7 @@ class Pool:
         """Draw a graph as SVG."""
         width, height = LARGE if is_large else SMALL
         with threadpool_limits(1):  # matrices of layouts are small: more threads wait
-            return draw_whole(self.graphs[row], width=width, height=height)
+            return draw_whole(self.graphs[row], colors=self._colors, width=width, height=height)
 
     def card(self, row: int, is_large: bool = False) -> dict[str, Any]:
         """Return what a page shows of a graph before anybody has an opinion."""
@@ -68,6 +70,16 @@ class Pool:
             "cells": dict(self.cells.get(self.names[row], {})),
             "drawing": str(self.drawing(row, is_large)),
         }
+
+
+def _label_colors(graphs: GraphDataset) -> dict[str, str]:
+    """Give each label of nodes one color in all drawings."""
+    written = written_out(graphs)
+    if written.node_labels is None:
+        return {}
+    names = written.node_label_names
+    counts = np.bincount(written.node_labels, minlength=len(names)).tolist()
+    return colors_by_frequency(dict(zip(names, counts, strict=True)))
 
 
 def content_keys(graphs: GraphDataset) -> Iterator[str]:

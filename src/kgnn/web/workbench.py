@@ -148,10 +148,10 @@ class Workbench:
         row, said = self.row(key), self.outcome
         if said is None or not said.number:
             return None
-        told = dict(zip(said.classes, said.proba[row].tolist(), strict=True))
+        shares = zip(said.classes, said.proba[row].tolist(), strict=True)
         return {
             "model": said.number,
-            "probabilities": dict(sorted(told.items(), key=lambda item: -item[1])),
+            "probabilities": sorted(shares, key=lambda each: -each[1]),
             "unlike": said.novelty_reasons.get(row, ""),
         }
 

@@ -186,11 +186,10 @@ const stage = (() => {
   };
 })();
 
-const isTyping = (event) => event.target.closest?.("input, select, textarea, dialog") !== null
+const isTyping = (event) => Boolean(event.target.closest?.("input, select, textarea, dialog"))
   || event.ctrlKey || event.metaKey || event.altKey;
 
-const showEvidence = async (key) => {
-  const box = byId("evidence");
+const showEvidence = async (key, box = byId("evidence")) => {
   box.hidden = false;
   box.replaceChildren(make("p", { class: "note" }, "Measuring the evidence …"));
   const response = await fetch(`/api/graphs/${key}/evidence`);
@@ -204,13 +203,14 @@ const showEvidence = async (key) => {
   box.replaceChildren(parts.content);
 };
 
-const showOpinion = async (key, box) => {
+const showOpinion = async (key, box, why = "") => {
   const opinion = await get(`/api/graphs/${key}/opinion`);
   box.hidden = false;
   if (!opinion) { box.replaceChildren("There is no model yet."); return; }
-  const rows = Object.entries(opinion.probabilities).slice(0, 8).map(([name, share]) => make("div", { class: "meter" },
+  const rows = opinion.probabilities.slice(0, 8).map(([name, share]) => make("div", { class: "meter" },
     make("span", { title: name }, name), make("progress", { max: 1, value: share, "aria-label": name }), make("output", {}, percent(share))));
-  box.replaceChildren(...rows, opinion.unlike ? make("p", {}, `Unlike the other graphs: ${opinion.unlike}.`) : "");
+  box.replaceChildren(...rows, why ? make("p", {}, `Asked because: ${why}.`) : "",
+    opinion.unlike ? make("p", {}, `Unlike the other graphs: ${opinion.unlike}.`) : "");
 };
 
 // -- Queue ---------------------------------------------------------------------------------------------
@@ -290,7 +290,6 @@ const queue = () => {
     stage.show(card.drawing);
     byId("name").textContent = card.name;
     byId("size").textContent = card.size + (card.summarized ? ", drawn in groups of nodes" : "");
-    byId("why").textContent = card.why ? `Asked because: ${card.why}.` : "";
     byId("cells").replaceChildren(...cells(card.cells));
     byId("paper").classList.remove("swap");
     requestAnimationFrame(() => byId("paper").classList.add("swap"));
@@ -342,7 +341,7 @@ const queue = () => {
     if (!box.hidden) { box.hidden = true; button.setAttribute("aria-expanded", "false"); return; }
     seen[name] = true;
     button.setAttribute("aria-expanded", "true");
-    open(current.graph, box).catch((error) => toast(error.message));
+    open(current.graph, box, current.why).catch((error) => toast(error.message));
   };
 
   const actions = {
@@ -398,8 +397,8 @@ const queue = () => {
 
 // -- Learn ---------------------------------------------------------------------------------------------
 
-const curve = (points) => {
-  const [W, H, L, B, T, R] = [720, 320, 52, 40, 14, 16];
+const curve = (points, width) => {
+  const [W, H, L, B, T, R] = [Math.max(300, Math.min(720, width)), 320, 52, 40, 14, 16];
   const svg = (tag, attributes, ...children) => {
     const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
@@ -461,7 +460,7 @@ const learn = () => {
     byId("advice").textContent = advice;
     if (drawn === JSON.stringify(points)) return;
     drawn = JSON.stringify(points);
-    byId("curve").replaceChildren(points.length ? curve(points)
+    byId("curve").replaceChildren(points.length ? curve(points, byId("curve").clientWidth)
       : make("p", { class: "note" }, "No model has been judged yet: that takes a few labels of each class."));
     byId("models").replaceChildren(...[...points].reverse().map((each) => make("tr", {}, make("th", { scope: "row" }, String(each.labels)),
       make("td", {}, percent(each.accuracy, 1)), make("td", {}, `${percent(each.low)} to ${percent(each.high)}`))));
@@ -515,8 +514,8 @@ const explore = () => {
     eager.observe(place);
     const box = make("input", { type: "checkbox", "aria-label": `Select ${table.name[row]}`, "data-row": row });
     box.checked = selected.has(key);
-    return make("figure", { class: "tile", "data-row": row }, box, place,
-      make("figcaption", {}, make("a", { href: `/explain/${key}`, title: table.name[row] }, table.name[row]), ...told(row)));
+    return make("figure", { class: "tile", "data-row": row }, place,
+      make("figcaption", {}, box, make("a", { href: `/explain/${key}`, title: table.name[row] }, table.name[row]), ...told(row)));
   };
   const showMore = () => {
     byId("grid").append(...rows.slice(shown, shown + PAGE).map(tile));
