@@ -35,6 +35,7 @@ _COMMANDS = (
     "similar",
     "suggest",
     "label",
+    "serve",
     "demo",
 )
 

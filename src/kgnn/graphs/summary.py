@@ -114,7 +114,9 @@ def grouped(graph: Graph, most: int = _GROUPS) -> Groups:
         n = most
     pairs = np.sort(of_node[ends], axis=1)
     pairs, counts = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0, return_counts=True)
-    return Groups(of_node, np.bincount(of_node, minlength=n), pairs, np.ceil(counts / 2).astype(int))
+    return Groups(
+        of_node, np.bincount(of_node, minlength=n), pairs, np.ceil(counts / 2).astype(int)
+    )
 
 
 def _merged(of_node: Ints, ends: Ints, n: int, most: int, number: int) -> Ints:
@@ -145,9 +147,7 @@ def _merged(of_node: Ints, ends: Ints, n: int, most: int, number: int) -> Ints:
     return np.asarray(place.reshape(-1)[of_node], dtype=np.int64)
 
 
-def _notes(
-    graph: Graph, groups: Groups, colors: Mapping[str, str] | None
-) -> list[tuple[str, str]]:
+def _notes(graph: Graph, groups: Groups, colors: Mapping[str, str] | None) -> list[tuple[str, str]]:
     """Return the color of each group, that of its most frequent label, and what it is."""
     n, sizes = len(groups.sizes), groups.sizes.tolist()
     labels = graph.node_labels

@@ -190,7 +190,9 @@ def _work(
                 connection.send(outcome)
             except KgnnError as error:
                 connection.send(str(error))
-            except Exception as error:  # a fault of ours, or no memory: the page goes on and says so
+            except (
+                Exception
+            ) as error:  # a fault of ours, or no memory: the page goes on and says so
                 connection.send(f"{type(error).__name__}: {error}")
 
 

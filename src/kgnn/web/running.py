@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from kgnn.errors import KgnnError, MissingExtraError, ParameterError
@@ -15,6 +16,15 @@ from kgnn.web.guard import LOOPBACK
 TOKEN = "KGNN_TOKEN"  # noqa: S105 - the environment variable that has it
 _GRACE_SECONDS = 10
 _SHORTEST_TOKEN = 16
+_OPTIONS: dict[str, Any] = {
+    "log_level": "warning",
+    "access_log": False,
+    "server_header": False,
+    "proxy_headers": False,
+    "ws": "none",
+    "lifespan": "on",
+    "timeout_graceful_shutdown": _GRACE_SECONDS,
+}
 
 
 class Place(NamedTuple):
@@ -77,7 +87,6 @@ def listen(host: str, port: int) -> tuple[Place, socket.socket]:
             f"Nothing can listen on {host}, port {port}: {error.strerror or error}. Name another "
             "port with --port; 0 takes a free one."
         ) from error
-    opened.set_inheritable(True)
     return Place(host, opened.getsockname()[1], token), opened
 
 
@@ -103,22 +112,19 @@ def run(
             on_stop()
             super().handle_exit(sig, frame)
 
-    Server(configured(app)).run([opened])
+    with suppress(KeyboardInterrupt):  # which uvicorn raises again once it has stopped
+        Server(uvicorn.Config(app, **_OPTIONS)).run([opened])
 
 
-def configured(app: Any) -> Any:
-    """Return how uvicorn runs an application of ours."""
-    return require_uvicorn().Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        date_header=True,
-        proxy_headers=False,
-        ws="none",
-        lifespan="on",
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-    )
+def run_workers(factory: str, place: Place, opened: socket.socket, n: int) -> None:
+    """Serve with several processes, each with an application that the named function makes.
+
+    A process that dies is replaced. Stopped, each answers what is under way first.
+    """
+    uvicorn = require_uvicorn()
+    opened.close()  # all of them share a socket that uvicorn opens in this place
+    with suppress(KeyboardInterrupt):
+        uvicorn.run(factory, factory=True, workers=n, host=place.host, port=place.port, **_OPTIONS)
 
 
 def require_uvicorn() -> Any:

@@ -131,7 +131,9 @@ class Workbench:
                 found.append({"row": row, "why": why})
                 if len(found) >= min(n, _MOST_AT_ONCE):
                     break
-        return [{**self.pool.card(each["row"], is_large=True), "why": each["why"]} for each in found]
+        return [
+            {**self.pool.card(each["row"], is_large=True), "why": each["why"]} for each in found
+        ]
 
     def graph(self, key: str) -> dict[str, Any]:
         """Return a graph with its answer and all that was ever answered about it."""
@@ -241,7 +243,9 @@ class Workbench:
         self.project.add_class(name.strip(), who=who)
         self._changed()
 
-    def import_labels(self, path: Path, *, who: str, ignore_unknown: bool = False) -> dict[str, Any]:
+    def import_labels(
+        self, path: Path, *, who: str, ignore_unknown: bool = False
+    ) -> dict[str, Any]:
         """Take labels from a CSV file; answers that there are already stay."""
         labeled, unknown = label_graphs(
             self.pool.graphs, read_labels(path), ignore_unknown=ignore_unknown
