@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from kgnn.colors import css_color
 from kgnn.graphs.drawing import DRAWABLE, Places, Sketch, colors_by_frequency, draw, framed, lay_out
 from kgnn.graphs.graph import Graph, Ints
-from kgnn.kernels.colors import mix
+from kgnn.seeds import generator
 
 MOST_EDGES = 2500  # of a graph whose lines can still be told apart
 _GROUPS = 90
@@ -76,7 +76,7 @@ def draw_whole(
 def _lines(places: Places, groups: Groups) -> list[Markup]:
     """Draw the edges between groups: the thicker, the more; of very many the weightiest alone."""
     order = np.argsort(-groups.weights, kind="stable")
-    strongest = {}  # of each group
+    strongest: dict[int, int] = {}  # of each group
     for at in order.tolist():
         for group in groups.pairs[at].tolist():
             strongest.setdefault(group, at)
@@ -126,8 +126,8 @@ def _merged(of_node: Ints, ends: Ints, n: int, most: int, number: int) -> Ints:
     links = csr_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n))
     links.sum_duplicates()
     sizes = np.bincount(of_node, minlength=n)
-    noise = mix(np.arange(n, dtype=np.uint64) * np.uint64(31) + np.uint64(number)) >> np.uint64(11)
-    importance = np.diff(links.indptr) * (0.5 + noise / 2.0**53)
+    noise = generator(number, "groups").random(n)
+    importance = np.diff(links.indptr) * (0.5 + noise)
     is_center = importance >= np.median(importance)
     source = np.repeat(np.arange(n), np.diff(links.indptr))
     # A large group does not draw everything to itself.

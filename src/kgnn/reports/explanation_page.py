@@ -55,7 +55,7 @@ def explanation_parts(explanation: Explanation) -> Markup:
 
 def _values(explanation: Explanation) -> dict[str, Any]:
     """Return what the templates show."""
-    graph, word = explanation.graph, explanation.graph.words[0]
+    _graph, word = explanation.graph, explanation.graph.words[0]
     own = explanation.proba[PREDICTION]
     kept = sorted(sorted(range(len(own)), key=lambda c: -own[c])[:_MOST_CLASSES])
     has_memory = bool(explanation.elsewhere)

@@ -96,7 +96,11 @@ class Signal:
     def ring(self) -> None:
         """Wake up all."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(lambda: [each.set() for each in self._waiting])
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        for each in self._waiting:
+            each.set()
 
     def end(self) -> None:
         """Tell all that the server stops."""
@@ -272,7 +276,7 @@ def _event(state: dict[str, Any]) -> str:
     return f"data: {json.dumps(state, ensure_ascii=True)}\n\n"
 
 
-# -- shared with the server of models ---------------------------------------------------------------
+# -- shared with the server of models ------------------------------------------------------------
 
 
 def explain_problems(app: FastAPI) -> None:

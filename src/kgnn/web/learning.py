@@ -155,7 +155,7 @@ class Learner:
             self._on_failure("The process that learns has ended; was there enough memory?")
 
 
-# -- in the process ---------------------------------------------------------------------------------
+# -- in the process ------------------------------------------------------------------------------
 
 
 def _work(

@@ -5,11 +5,11 @@
     project/project.sqlite     what was answered, by whom, when, and what the person had seen
     project/models/NAME/       models that were fitted on the answers
 
-An event is an answer about a graph, the undoing of an answer, a new class or a new model. What holds
-now follows from the events, so nothing is ever overwritten: the answer about a graph is the latest
-one that was not undone. An event has been flushed to the disk when a call returns; a process that is
-killed loses at most what it had not confirmed. Several processes may write at the same time. Each
-says which answer it had seen, and is refused if another one came in between.
+An event is an answer about a graph, the undoing of an answer, a new class or a new model. What
+holds now follows from the events, so nothing is ever overwritten: the answer about a graph is the
+latest one that was not undone. An event has been flushed to the disk when a call returns; a process
+that is killed loses at most what it had not confirmed. Several processes may write at the same
+time. Each says which answer it had seen, and is refused if another one came in between.
 """
 
 from __future__ import annotations

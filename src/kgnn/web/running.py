@@ -100,7 +100,7 @@ def run(
     """Serve until SIGINT or SIGTERM; requests that are under way are answered first."""
     uvicorn = require_uvicorn()
 
-    class Server(uvicorn.Server):  # type: ignore[misc,name-defined]
+    class Server(uvicorn.Server):  # type: ignore[name-defined]
         """Tells when it starts and when it is told to stop."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -24,8 +24,8 @@ from kgnn.evaluation.answers import answers
 from kgnn.graphs.collector import GraphCollector, is_directed, named
 from kgnn.graphs.drawing import Sketch, size_in_words
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.packing import concatenate
 from kgnn.graphs.molecules import Meaning, graph_of_smiles, is_molecule, written_out
+from kgnn.graphs.packing import concatenate
 from kgnn.graphs.readers.jsonl import graph_of_line
 from kgnn.graphs.summary import draw_whole
 from kgnn.threads import limit_threads
@@ -67,7 +67,7 @@ class Settings:
         return cls(**{**told, "hosts": tuple(told["hosts"])})
 
 
-# -- what is answered -------------------------------------------------------------------------------
+# -- what is answered ----------------------------------------------------------------------------
 
 
 class Prediction(BaseModel):
@@ -238,8 +238,8 @@ class Server:
             try:
                 graphs = named(self.read(each.body, each.kind))
                 groups.setdefault((_kind_of(graphs), each.error), []).append((at, graphs))
-            except (KgnnError, HTTPException) as error:
-                found[at] = error
+            except (KgnnError, HTTPException) as wrong:
+                found[at] = wrong
         for (_, error), parts in groups.items():
             for at, answer in self._predicted(parts, error):
                 found[at] = answer
@@ -402,7 +402,7 @@ def _drawn(graph: Any) -> str:
     return str(draw_whole(graph, width=_WIDTH, height=_HEIGHT))
 
 
-# -- routes -----------------------------------------------------------------------------------------
+# -- routes --------------------------------------------------------------------------------------
 
 _GRAPHS = {
     "requestBody": {

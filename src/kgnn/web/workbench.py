@@ -369,7 +369,7 @@ class Workbench:
             if (held := answers.get(self.pool.keys[each[0]])) is not None
             and held.label == each[1]
             and held.id <= upto
-            and not (held.details.get("source") == "check")
+            and held.details.get("source") != "check"
         ]
 
     def _n_new(self) -> int:
@@ -381,7 +381,7 @@ class Workbench:
 
     def _lacking(self) -> str:
         """Say what is still missing before a model can be fitted; empty if nothing is."""
-        counts = {name: 0 for name in self.project.classes}
+        counts = dict.fromkeys(self.project.classes, 0)
         for each in self._held().values():
             if each.label is not None:
                 counts[each.label] += 1
@@ -496,6 +496,6 @@ def require_same_data(project: Project, pool: Pool, source: str) -> None:
     answered = set(project.answers)
     if answered and not answered & set(pool.keys):
         raise KgnnError(
-            f"The project {project.folder} has {len(answered):,} answers, and none is about a graph "
-            f"of {source}; it is about {project.fact('data')}. Name another folder with -o."
+            f"The project {project.folder} has {len(answered):,} answers, and none is about a "
+            f"graph of {source}; it is about {project.fact('data')}. Name another folder with -o."
         )
