@@ -170,7 +170,8 @@ def _take(project: Project, path: Path) -> None:
     """Let a saved model advise until there is a new one."""
     import shutil
 
-    from kgnn.estimator.saving import describe_model, file_of, open_model
+    from kgnn.estimator.saved_files import file_of
+    from kgnn.estimator.saving import describe_model, open_model
     from kgnn.evaluation.model_facts import held_out_quality
 
     if project.models:
