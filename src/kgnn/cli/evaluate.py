@@ -47,7 +47,7 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Compare the predictions of a model with the labels of the graphs in DATA."""
-    from kgnn.evaluation.metrics import require_metric
+    from kgnn.estimator.metrics import require_metric
 
     headline = require_metric(metric)
     given_in = LabelsFile(labels, id_column, label_column, ignore_unknown)
@@ -165,7 +165,7 @@ def _show(found: Quality, headline: str) -> None:
 
 def _metrics(found: Quality, headline: str) -> Table:
     """Write all metrics, the headline first."""
-    from kgnn.evaluation.metrics import METRICS
+    from kgnn.estimator.metrics import METRICS
 
     grid = table("Metrics", "metric", ">value")
     for name in sorted(METRICS, key=lambda name: name != headline):
