@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
-from kgnn.cli.main import main
+from kgnn.cli.main import app, main
 from kgnn.estimator.registry import make
 from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.readers import jsonl
@@ -276,6 +278,17 @@ def test_a_table_of_smiles_is_read_as_it_is_told_to(tmp_path, command):
     options = ("--read", "smiles_column=structure", "--read", "target_column=kind")
     assert json_of(kgnn(*words, *options, "--json"))["dataset"] == "a"
     assert kgnn(*words).returncode == 1
+
+
+def test_the_help_of_every_command_has_an_example_of_it():
+    group = typer.main.get_command(app)
+    commands = {f"kgnn {name}": each for name, each in group.commands.items() if name != "model"}
+    commands["kgnn model show"] = group.commands["model"].commands["show"]
+    for name, command in commands.items():
+        example = command.help.partition("For example: ")[2]
+        assert example.startswith(name)
+        known = {option for each in command.params for option in each.opts}
+        assert set(re.findall(r"(?<!\S)--?[a-z-]+", example.partition(";")[0])) <= known
 
 
 def test_demo_shows_what_labels_unlabeled_graphs_and_explanations_are_worth(tmp_path):

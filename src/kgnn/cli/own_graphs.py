@@ -31,7 +31,8 @@ LabelsOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--labels",
-        help="CSV with the columns id and label, perhaps several; else targets in the data.",
+        help="CSV file with the columns id and label; may be given again. Without it, the classes "
+        "that the data have.",
     ),
 ]
 KeepTargets = Annotated[
@@ -70,7 +71,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 MetricOption = Annotated[
     str,
     typer.Option(
-        help="The headline: accuracy, balanced_accuracy, macro_f1, matthews, roc_auc, "
+        help="What counts: accuracy, balanced_accuracy, macro_f1, matthews, roc_auc, "
         "average_precision, log_loss or brier."
     ),
 ]
