@@ -7,7 +7,7 @@ export KGNN_DATASETS ?= $(abspath $(wildcard ../shared/datasets))
 # Small graphs drown in the overhead of threads.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check coverage format bench-speed clean
+.PHONY: demo test check coverage format docs bench-speed clean
 
 demo: $(VENV)/installed
 	$(BIN)/kgnn demo
@@ -28,6 +28,10 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Strict: a warning, such as a link that leads nowhere, stops it. Open build/site/index.html.
+docs: $(VENV)/installed-docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going -q -c docs . build/site
+
 bench-speed: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/speed/kernels.py
 	$(BIN)/python benchmarks/speed/message_passing.py
@@ -46,5 +50,9 @@ $(VENV)/installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@ $(VENV)/installed
 
+$(VENV)/installed-docs: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

@@ -44,7 +44,8 @@ from kgnn.benchmark.store import Store
 from kgnn.cli.main import main as main_of_kgnn
 from kgnn.errors import KgnnError, KgnnWarning
 from kgnn.estimator.registry import entries
-from kgnn.estimator.saving import ModelFileError, open_model, pack, unpack
+from kgnn.estimator.saved_files import ModelFileError, pack, unpack
+from kgnn.estimator.saving import open_model
 from kgnn.graphs.datasets import cache
 from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.readers import jsonl

@@ -230,3 +230,13 @@ def test_the_paper_map_says_what_each_difference_is_worth():
         "| three | four | +1.0 ± 0.5 | `--set x=1` |",
         "| five | six | – | – |",
     ]
+
+
+def test_the_picture_of_the_home_page_is_what_the_library_draws():
+    module = _script("make_picture")
+
+    def plain(text):  # a hair may differ where a processor rounds otherwise
+        return re.sub(r"(\d)\.\d", r"\1", text)
+
+    written = module.TARGET.read_text(encoding="utf-8")
+    assert plain(written) == plain(module.render()), "run: python docs/make_picture.py"

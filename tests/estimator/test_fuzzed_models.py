@@ -13,7 +13,8 @@ import pytest
 
 from kgnn.errors import KgnnError
 from kgnn.estimator.registry import entries
-from kgnn.estimator.saving import ModelFileError, open_model, pack, unpack
+from kgnn.estimator.saved_files import ModelFileError, pack, unpack
+from kgnn.estimator.saving import open_model
 from kgnn.evaluation.model_facts import doubted_labels, held_out_quality, rounds_of
 from kgnn.graphs.datasets.toy import planted_motifs
 from tests.contracts.test_methods import fast

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 import kgnn
 from kgnn.errors import KgnnError
-from kgnn.estimator.saving import ModelFileError, describe_model, open_model, pack, unpack
+from kgnn.estimator.saved_files import ModelFileError, pack, unpack
+from kgnn.estimator.saving import describe_model, open_model
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.kgnn import KGNN
 from kgnn.methods.wl import WL

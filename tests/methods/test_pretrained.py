@@ -9,7 +9,7 @@ from kgnn.engine.gin import GIN
 from kgnn.engine.pretraining import Pretrained
 from kgnn.engine.task import Task
 from kgnn.errors import GraphDataError, ParameterError
-from kgnn.estimator.saving import unpack
+from kgnn.estimator.saved_files import unpack
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods import graphcl
 from kgnn.methods.asgn import ASGN

@@ -11,7 +11,7 @@ import torch
 from kgnn.engine.gin import GIN
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.errors import KgnnError, ParameterError
-from kgnn.estimator.saving import ModelFileError, pack, unpack
+from kgnn.estimator.saved_files import ModelFileError, pack, unpack
 from kgnn.methods.pretrained import EncoderPlan, SavedEncoder
 
 NODES = NodeFeatures(("C", "N", "Ö"))

@@ -7,7 +7,8 @@ from sklearn.svm import SVC
 
 from kgnn import kernels
 from kgnn.errors import ParameterError
-from kgnn.estimator.saving import ModelFileError, open_model
+from kgnn.estimator.saved_files import ModelFileError
+from kgnn.estimator.saving import open_model
 from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.graph import GraphDataset
 from kgnn.kernels import make_kernel

@@ -58,7 +58,7 @@ def demo(
     with progress_bars() as bars:
         waiting = bars.add_task("making graphs", total=1 + len(_FITS))
         from kgnn.estimator.registry import make
-        from kgnn.estimator.saving import file_of
+        from kgnn.estimator.saved_files import file_of
         from kgnn.evaluation.model_facts import held_out_quality
         from kgnn.files import write_text
         from kgnn.graphs.datasets.toy import planted_motifs

@@ -23,6 +23,7 @@ from kgnn.cli.own_graphs import (
     load_with_labels,
     reading_options,
     require_labels_file,
+    require_model,
 )
 from kgnn.cli.show import out, print_json, progress_bars, say, table
 from kgnn.errors import GraphDataError
@@ -54,6 +55,7 @@ def evaluate(
     headline = require_metric(metric)
     given_in = LabelsFile(labels, id_column, label_column, ignore_unknown)
     require_labels_file(given_in)
+    require_model(model)
     reading_options(data, read)
     with progress_bars() as bars:
         bars.add_task(f"evaluating on {data}", total=None)

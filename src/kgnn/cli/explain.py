@@ -15,6 +15,7 @@ from kgnn.cli.own_graphs import (
     find_graph,
     load_readable,
     reading_options,
+    require_model,
     require_writable,
 )
 from kgnn.cli.show import out, print_json, progress_bars, say
@@ -41,12 +42,15 @@ def explain(
     """
     if output is not None and output.is_dir():
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
+    require_model(model)
     reading_options(dataset, read)
-    from kgnn.estimator.saving import file_of, open_model
+    from kgnn.estimator.saved_files import file_of
 
     if output is not None:
         require_writable(output, file_of(model), dataset)
     with progress_bars():
+        from kgnn.estimator.saving import open_model
+
         opened = open_model(model)
         settings = as_fitted(dataset, read, opened)
         found = find_graph(load_readable(dataset, settings, skip_bad), graph)

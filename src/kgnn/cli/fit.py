@@ -29,6 +29,7 @@ from kgnn.cli.own_graphs import (
     SkipBad,
     ThreadsOption,
     chosen_parameters,
+    method_names,
     reading_options,
     require_labels_file,
     require_writable,
@@ -56,7 +57,10 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.")],
     labels: LabelsOption = None,
     method: Annotated[
-        str, typer.Option(help="A name from `kgnn methods`, or FILE.py:Class.")
+        str,
+        typer.Option(
+            help="A name from `kgnn methods`, or FILE.py:Class.", autocompletion=method_names
+        ),
     ] = "kgnn",
     settings: SettingsOption = None,
     preset: PresetOption = None,
@@ -90,17 +94,17 @@ def fit(
     from kgnn.evaluation.metrics import require_metric
 
     headline = require_metric(metric)
+    table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
+    require_labels_file(table)
+    reading_options(data, read)
     cls = method_class(method)
     chosen = chosen_parameters(cls, preset, settings)
     model = cls(**{"random_state": seed, **chosen})
     check(model)
-    table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
-    require_labels_file(table)
-    reading_options(data, read)
     reading = Reading(data, read or [], table, skip_bad)
     with progress_bars(news=not as_json) as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
-        from kgnn.estimator.saving import file_of
+        from kgnn.estimator.saved_files import file_of
         from kgnn.threads import limit_threads
 
         needed: list[str | Path] = [data, *(table.paths or [])]

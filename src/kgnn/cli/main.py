@@ -34,7 +34,10 @@ _COMMANDS = (
     "explain",
     "similar",
     "suggest",
+    "label",
+    "serve",
     "demo",
+    "doctor",
 )
 
 
@@ -94,7 +97,6 @@ def make_app(commands: Iterable[str] = _COMMANDS) -> typer.Typer:
         name="kgnn",
         help="Semi-supervised graph classification: many graphs, few labels.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from kgnn.cli.own_graphs import JsonOption
+from kgnn.cli.own_graphs import JsonOption, require_model
 from kgnn.cli.show import out, print_json, progress_bars, table
 
 model = typer.Typer(help="Look at saved models.", no_args_is_help=True)
@@ -28,6 +28,7 @@ def show(
 
     For example: kgnn model show model
     """
+    require_model(path)
     with progress_bars() as bars:
         bars.add_task("opening the model", total=None)
         record = _record(path)

@@ -15,6 +15,7 @@ import typer
 from kgnn.cli.show import say
 from kgnn.errors import (
     ArchiveError,
+    DatasetUnavailableError,
     GraphDataError,
     KgnnError,
     ParameterError,
@@ -55,8 +56,36 @@ PresetOption = Annotated[
     str | None,
     typer.Option(help="Settings to start from: paper, those of the method's paper."),
 ]
+
+
+def method_names(incomplete: str) -> list[str]:
+    """Complete the name of a method in a shell."""
+    from kgnn.estimator.registry import entries
+
+    return [name for name in entries() if name.startswith(incomplete)]
+
+
+def graph_sources(incomplete: str) -> list[str]:
+    """Complete the name of a dataset in a shell, or a path."""
+    from kgnn.graphs.loading import dataset_names
+
+    names = [name for name in dataset_names() if name.startswith(incomplete)]
+    folder, _, beginning = incomplete.rpartition("/")
+    place = Path(f"{folder}/" if "/" in incomplete else ".").expanduser()
+    with suppress(OSError):
+        names += sorted(
+            f"{folder}/{each.name}" if "/" in incomplete else each.name
+            for each in place.iterdir()
+            if each.name.startswith(beginning) and not each.name.startswith(".")
+        )
+    return names
+
+
 DataArgument = Annotated[
-    str, typer.Argument(help="A file or folder of graphs, or a dataset's name.")
+    str,
+    typer.Argument(
+        help="A file or folder of graphs, or a dataset's name.", autocompletion=graph_sources
+    ),
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out graphs that cannot be read.")]
 ForSpreadsheets = Annotated[
@@ -98,15 +127,13 @@ def chosen_parameters(cls: type, preset: str | None, settings: list[str] | None)
 
 
 def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
-    """Read ``--read key=value``: options of the reader of a source."""
-    if not settings:
-        return {}
+    """Read ``--read key=value``: options of the reader of a source, which must be there."""
     from kgnn.graphs.loading import FORMATS, find_format
 
     known = [option for each in FORMATS for option in each.options]
     found = find_format(source)
     options: dict[str, Any] = {}
-    for setting in settings:
+    for setting in settings or ():
         key, equals, value = setting.partition("=")
         if not equals:
             raise ParameterError(f"--read is written key=value, got '{setting}'.")
@@ -134,8 +161,17 @@ def as_fitted(source: str, read: list[str] | None, model: GraphClassifier) -> li
     return [*(read or []), *more]
 
 
+def require_model(path: str | Path) -> None:
+    """Refuse a model that is not there before anything slow is loaded."""
+    from kgnn.estimator.saved_files import require_file
+
+    require_file(path)
+
+
 def require_labels_file(table: LabelsFile) -> None:
-    """Refuse options on how to read --labels where there are none, rather than ignore them."""
+    """Refuse tables that are not there, and options on how to read --labels where it is missing."""
+    if missing := [path for path in table.paths or () if not path.exists()]:
+        raise DatasetUnavailableError(f"There is no file {missing[0]} of labels.")
     given = {
         "--id-column": table.id_column is not None,
         "--label-column": table.label_column is not None,

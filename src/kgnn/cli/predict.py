@@ -20,6 +20,7 @@ from kgnn.cli.own_graphs import (
     ThreadsOption,
     as_fitted,
     reading_options,
+    require_model,
     require_writable,
     tell_skipped,
 )
@@ -66,11 +67,12 @@ def predict(
     _require_engine(engine, workers, address)
     if for_spreadsheets and as_json:
         raise ParameterError("--for-spreadsheets is for CSV, and --json writes none.")
+    require_model(model)
     for each in data:
         reading_options(each, read)
     with progress_bars() as bars:
         waiting = bars.add_task("opening the model", total=None)
-        from kgnn.estimator.saving import file_of
+        from kgnn.estimator.saved_files import file_of
         from kgnn.evaluation.answers import columns
         from kgnn.threads import limit_threads
 

@@ -45,6 +45,7 @@ def pretrain(
     """
     from kgnn.estimator.parameters import parse
 
+    options = reading_options(dataset, read)
     cls = _pretraining_class(method)
     chosen = parse(cls, settings or [])
     for name in chosen:
@@ -53,7 +54,6 @@ def pretrain(
                 f"The '{name}' parameter of {method} is for training with labels and does nothing "
                 f"here; use {_OF_PRETRAINING[name]}=… instead."
             )
-    options = reading_options(dataset, read)
     with progress_bars():
         from kgnn.graphs.loading import load
         from kgnn.threads import limit_threads

@@ -16,6 +16,8 @@ from kgnn.cli.own_graphs import (
     SettingsOption,
     ThreadsOption,
     chosen_parameters,
+    graph_sources,
+    method_names,
     reading_options,
 )
 from kgnn.cli.show import err, out, print_json, progress_bars, say, table
@@ -28,8 +30,18 @@ _INTERRUPTED = 130
 
 
 def run(
-    method: Annotated[str, typer.Argument(help="A name from `kgnn methods`, or FILE.py:Class.")],
-    dataset: Annotated[str, typer.Argument(help="A name from `kgnn datasets`, or a path.")],
+    method: Annotated[
+        str,
+        typer.Argument(
+            help="A name from `kgnn methods`, or FILE.py:Class.", autocompletion=method_names
+        ),
+    ],
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            help="A name from `kgnn datasets`, or a path.", autocompletion=graph_sources
+        ),
+    ],
     labels: Annotated[
         str,
         typer.Option(help="Labeled graphs as a share of all; for budget also 20 or 5/class."),
@@ -59,9 +71,9 @@ def run(
 
     headline, budget = require_metric(metric), parse_labels(labels)
     require_terms(protocol, budget)
+    options = reading_options(dataset, read)
     cls = method_class(method)
     chosen = chosen_parameters(cls, preset, settings)
-    options = reading_options(dataset, read)
     results: list[SplitResult] = []
     is_stopped = False
     with progress_bars(news=not as_json) as bars:

@@ -26,10 +26,10 @@ def similar(
 
     For example: kgnn similar PROTEINS 0 --kernel sp -n 5
     """
-    from kgnn.kernels.similarity import most_similar
-
     with progress_bars():
         graphs = load_readable(dataset, read, skip_bad)
+        from kgnn.kernels.similarity import most_similar
+
         query = find_graph(graphs, graph)
         rows, values = most_similar(query, graphs, number, kernel=kernel)
     found = [(graphs[int(row)], float(value)) for row, value in zip(rows, values, strict=True)]

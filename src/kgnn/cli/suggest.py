@@ -25,6 +25,7 @@ from kgnn.cli.own_graphs import (
     as_fitted,
     reading_options,
     require_labels_file,
+    require_model,
     require_writable,
     tell_skipped,
 )
@@ -97,6 +98,7 @@ def suggest(
         raise ParameterError(f"A model and graphs to choose from are needed. {_USAGE}")
     else:
         _require_output(output, [model, data, *(labels or [])], ".csv", ".json")
+        require_model(model)
         reading_options(data, read)
         require_labels_file(LabelsFile(labels, id_column, label_column))
         table = LabelsFile(labels, id_column, label_column, True, keeps_targets=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 M = TypeVar("M", bound=type[nn.Module])
 
@@ -37,3 +39,13 @@ def configured(cls: M) -> M:
 
     cls.__init__ = __init__  # type: ignore[method-assign]
     return cls
+
+
+def drawn(shape: tuple[int, ...], draw: Callable[[], Tensor]) -> Tensor:
+    """Return what ``draw`` does: random numbers of that shape.
+
+    On the device ``meta``, where saved weights take their place, nothing is drawn: normal numbers
+    there load the whole of torch's compiler, which takes longer than all else of opening a model.
+    """
+    place = torch.empty(shape)
+    return place if place.is_meta else draw()

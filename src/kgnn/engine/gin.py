@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batch, GraphBatch
-from kgnn.engine.configured import configured
+from kgnn.engine.configured import configured, drawn
 from kgnn.engine.fast.layers import batch_norm, gin_layer
 from kgnn.engine.messages import Sent
 from kgnn.engine.sparse import Total
@@ -40,7 +40,8 @@ class GINLayer(nn.Module):
         super().__init__()
         self.edges: nn.Parameter | None = None
         if edge_kinds:
-            self.edges = nn.Parameter(torch.randn(edge_kinds, n_in) * _EDGE_SCALE)
+            shape = (edge_kinds, n_in)
+            self.edges = nn.Parameter(drawn(shape, lambda: torch.randn(shape) * _EDGE_SCALE))
         self.inner = nn.Linear(n_in, width)
         self.outer = nn.Linear(width, width)
         self.norm = nn.BatchNorm1d(width)

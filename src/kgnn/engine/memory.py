@@ -11,6 +11,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from kgnn.engine.configured import drawn
 from kgnn.engine.linear import PENALTY, KernelMachine, typical_distance
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
@@ -87,7 +88,9 @@ class Embedding(nn.Module):
 
     def __init__(self, n_features: int, width: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(n_features, width) / np.sqrt(n_features))
+        shape = (n_features, width)
+        start = drawn(shape, lambda: torch.randn(shape) / np.sqrt(n_features))
+        self.weight = nn.Parameter(start)
 
     def forward(self, rows: Rows) -> Tensor:
         """Return ``(n_rows, width)``."""
@@ -266,11 +269,11 @@ class Memory(Network):
     @torch.no_grad()
     def attention(self, prepared: Rows, rounds: list[Fitted]) -> Floats:
         """Return the mean attention over several trainings, ``(n_hops, n_graphs, n_pool)``."""
-        n_hops = int(rounds[0].module.n_hops)  # type: ignore[arg-type]
+        n_hops = int(rounds[0].module.n_hops)
         mean = np.zeros((n_hops, len(prepared), len(self.pool)))
         for fitted in rounds:
             fitted.module.eval()
-            hops = fitted.module.hops(prepared, self.part(fitted.memory))  # type: ignore[operator]
+            hops = fitted.module.hops(prepared, self.part(fitted.memory))
             for hop, (weights, *_) in enumerate(hops):
                 mean[hop][:, fitted.memory] += weights.double().numpy() / len(rounds)
         return mean

@@ -7,12 +7,15 @@ Plain values are themselves in JSON. Others are objects whose key ``$`` says wha
     {"$": "object", "class": "Familiar", "state": {attributes}}
     {"$": "module", "class": "GIN", "config": {constructor arguments}, "state": {name: array}}
     {"$": "given", "class": "MyKernel", "state": {attributes}}     a class of the caller's
+    {"$": "estimator", "class": "SVC", "name": "7"}                of scikit-learn, packed by skops
     {"$": "same", "id": 3}                                         the value with this id
 
 Only classes of a fixed list are built, and those that the caller passes. Modules are rebuilt from
 their constructor arguments, other objects from their attributes, whose types must be as declared:
 nothing of theirs is called but ``require_sound``, which raises an error where attributes do not
-belong together. A class that holds more than predictions need has a method ``saved_state``.
+belong together. An estimator of scikit-learn is opened if the caller passes its class: skops runs
+no code of a file, but scikit-learn believes the numbers in it. A class that holds more than
+predictions need has a method ``saved_state``.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
-from kgnn.errors import excerpt
+from kgnn.errors import MissingExtraError, excerpt
+from kgnn.estimator.saved_files import UnknownClassError
 
 _PARTS_OF_SPARSE = ("data", "indices", "indptr")
 # Constructor arguments that say how many modules to build; each module has an array.
@@ -70,10 +74,18 @@ _CLASSES = {
     "kgnn.methods.pretrained": ("EncoderPlan", "SavedEncoder"),
     "sklearn.preprocessing": ("StandardScaler",),
 }
-
-
-class UnknownClassError(ValueError):
-    """A class in a file that the caller has to pass."""
+# What estimators of scikit-learn consist of besides what skops trusts by itself.
+_PARTS_OF_ESTIMATORS = {
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
+}
 
 
 @cache
@@ -98,8 +110,9 @@ class Writer:
     {'a': (1, array([0, 1, 2]))}
     """
 
-    def __init__(self) -> None:
+    def __init__(self, packed: Mapping[int, tuple[np.ndarray, Any]] | None = None) -> None:
         self.arrays: dict[str, np.ndarray] = {}
+        self._packed = packed or {}  # estimators that were read, which skops packs otherwise again
         self._names = {cls: name for name, cls in _known_classes().items()}
         self._kept: dict[int, tuple[dict[str, Any], Any]] = {}  # by the identity of the value
         self._n_shared = 0
@@ -123,7 +136,7 @@ class Writer:
                 first["id"], self._n_shared = self._n_shared, self._n_shared + 1
             return {"$": "same", "id": first["id"]}
         tree = self._tree(value)
-        if tree["$"] in ("object", "module", "given", "sparse"):
+        if tree["$"] in ("object", "module", "given", "sparse", "estimator"):
             self._kept[id(value)] = tree, value  # the value, too, so that its identity stays taken
         return tree
 
@@ -151,6 +164,10 @@ class Writer:
             return {**self._configured(value), "state": weights}
         if type(value) in self._names:
             return {"$": "object", "class": self._names[type(value)], "state": self._state(value)}
+        if isinstance(value, BaseEstimator) and type(value).__module__.startswith("sklearn."):
+            packed, _ = self._packed.get(id(value)) or (_pack(value), value)
+            name = self._keep(packed)
+            return {"$": "estimator", "class": type(value).__name__, "name": name}
         if hasattr(value, "fit") and hasattr(value, "transform"):  # a kernel of the user's
             return {"$": "given", "class": type(value).__name__, "state": self._state(value)}
         raise TypeError(f"{type(value).__module__}.{type(value).__qualname__} cannot be saved")
@@ -184,6 +201,7 @@ class Reader:
         self._arrays, self._given = arrays, given or {}
         self._used: set[str] = set()
         self._made: dict[int, Any] = {}
+        self.packed: dict[int, tuple[np.ndarray, Any]] = {}  # estimators by identity
 
     def read(self, tree: Any) -> Any:
         """Return the value that a tree describes; an error of any type if it describes none."""
@@ -237,6 +255,15 @@ class Reader:
                 return self._with_state(self._given[tree["class"]], tree)
             case "module":
                 return self._module(tree)
+            case "estimator":
+                if tree["class"] not in self._given:
+                    raise UnknownClassError(tree["class"])
+                packed = self._take(tree["name"])
+                value = _unpack(packed, self._given)
+                if type(value) is not self._given[tree["class"]]:
+                    raise ValueError(f"'{tree['class']}' is a {type(value).__name__}")
+                self.packed[id(value)] = packed, value
+                return value
         raise ValueError(f"there is no kind of value {tree['$']!r}")
 
     def _with_state(self, cls: type, tree: dict[str, Any]) -> Any:
@@ -279,6 +306,30 @@ class Reader:
     def _take(self, name: str) -> np.ndarray:
         self._used.add(name)
         return self._arrays[name]
+
+
+def _pack(estimator: BaseEstimator) -> np.ndarray:
+    """Return an estimator of scikit-learn as bytes."""
+    return np.frombuffer(_skops().dumps(estimator), dtype=np.int8)
+
+
+def _unpack(packed: np.ndarray, given: Mapping[str, type]) -> Any:
+    """Return an estimator that consists of what skops trusts and of classes of the caller's."""
+    skops, content = _skops(), packed.tobytes()
+    unknown = skops.get_untrusted_types(data=content)
+    allowed = {f"{each.__module__}.{each.__qualname__}" for each in given.values()}
+    if foreign := sorted(set(unknown) - allowed - _PARTS_OF_ESTIMATORS):
+        raise UnknownClassError(foreign[0].rpartition(".")[2])
+    return skops.loads(content, trusted=unknown)
+
+
+def _skops() -> Any:
+    try:
+        from skops import io
+    except ImportError as error:
+        what = "A model with an estimator of scikit-learn in it"
+        raise MissingExtraError.of(what, "skops", "skops") from error
+    return io
 
 
 def _built(tree: dict[str, Any], most: int) -> nn.Module:
@@ -332,6 +383,8 @@ def _types_of(cls: type) -> dict[str, Any]:
 def _fits(value: Any, annotation: Any) -> bool:
     """Tell whether a value is of a type, with the types of what it holds."""
     origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation is Any:
+        return True
     if origin is Literal:
         return value in arguments
     if origin in (Union, UnionType):

@@ -110,7 +110,7 @@ class MemoryNetwork(nn.Module):
         if identity:
             with torch.no_grad():
                 for embedding in (self.query, *self.slots):
-                    embedding.weight.copy_(torch.eye(n_features, width))
+                    embedding.weight.zero_().fill_diagonal_(1.0)
         if sharpness is None:
             self.register_buffer("log_sharpness", torch.zeros(hops))
         else:
@@ -512,6 +512,7 @@ _PAPER = {
     "use_validation": False,
     "cross_fit": 0,
     "committee": 1,
+    "teachers": 1,
     # Algorithm 1, Eqs. 14 to 16 and the selection of §4.5
     "start_memory": False,
     "order": "alternate",

@@ -19,8 +19,7 @@ from kgnn.errors import ParameterError
 from kgnn.estimator.carried import unused_by, used_by, warn_of_unused
 from kgnn.estimator.classifier import UNLABELED, Graphs
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, check, parameters
-from kgnn.estimator.saved_values import Reader, Writer, require_same_shapes
-from kgnn.estimator.saving import (
+from kgnn.estimator.saved_files import (
     ModelFileError,
     explaining_damage,
     file_of,
@@ -28,6 +27,7 @@ from kgnn.estimator.saving import (
     read_file,
     write_file,
 )
+from kgnn.estimator.saved_values import Reader, Writer, require_same_shapes
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.edge_kinds import EdgeKinds
 from kgnn.methods.neural import GNNSettings, NeuralClassifier, TrainingSettings

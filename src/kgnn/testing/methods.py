@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import estimator_checks
 
 from kgnn.errors import KgnnWarning
@@ -262,9 +262,10 @@ def is_the_same_after_saving(method: GraphClassifier) -> None:
 
     graphs, labels, new = _task()
     model = _fitted(method, graphs, labels)
+    held = {type(each) for each in vars(model).values() if isinstance(each, BaseEstimator)}
     with tempfile.TemporaryDirectory() as folder:
         model.save(folder)
-        opened = open_model(folder, classes=(type(method),))
+        opened = open_model(folder, classes=(type(method), *held))
     assert type(opened) is type(model)
     assert opened.get_params() == model.get_params()
     assert opened.classes_.tolist() == model.classes_.tolist()

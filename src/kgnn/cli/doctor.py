@@ -1,0 +1,281 @@
+"""``kgnn doctor``: what this installation consists of, and what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+from contextlib import suppress
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+import typer
+from packaging.requirements import Requirement
+
+from kgnn.cli.own_graphs import JsonOption
+from kgnn.cli.show import out, print_json, progress_bars, say, table
+
+# Names under which packages are imported, where they are not those of their distributions.
+_MODULES = {
+    "scikit-learn": "sklearn",
+    "lazy-loader": "lazy_loader",
+    "torch-geometric": "torch_geometric",
+    "adjusttext": "adjustText",
+}
+_NOT_FOR_USERS = ("dev", "docs")
+_ENOUGH_MIB = 1024  # for the parsed datasets of the paper, with room to spare
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """Show versions, extras, threads, devices and folders, and what is wrong with them.
+
+    For example: kgnn doctor --json
+    """
+    problems: list[str] = []
+    with progress_bars() as bars:
+        bars.add_task("looking around", total=None)
+        record = {
+            "kgnn": _own_version(),
+            "python": platform.python_version(),
+            "platform": platform.platform(terse=True),
+            "place": str(Path(__file__).parents[1]),
+            "packages": _packages(problems),
+            "extras": _extras(problems),
+            "mib": _weights(),
+            "computing": _computing(problems),
+            "folders": _folders(problems),
+            "problems": problems,
+        }
+    print_json(record) if as_json else _show(record)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _own_version() -> str:
+    try:
+        return metadata.version("kgnn")
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _requirements() -> list[Requirement]:
+    try:
+        return [Requirement(line) for line in metadata.requires("kgnn") or ()]
+    except metadata.PackageNotFoundError:  # a checkout on the path
+        return []
+
+
+def _packages(problems: list[str]) -> dict[str, str]:
+    """Return the version of each package that kgnn cannot do without."""
+    needed = [each for each in _requirements() if not each.marker or each.marker.evaluate()]
+    if not needed:
+        problems.append(
+            "kgnn is not installed, only found on the path, so that nothing is known of the "
+            "versions that it needs: run python -m pip install kgnn."
+        )
+    return {each.name: _version_of(each, problems) or "missing" for each in needed}
+
+
+def _extras(problems: list[str]) -> dict[str, dict[str, str | None]]:
+    """Return for each extra the versions of its packages, None for those that are missing."""
+    requirements = _requirements()
+    found: dict[str, dict[str, str | None]] = {}
+    for each in requirements:
+        named = [] if each.marker is None else _extras_of(each)
+        for extra in named:
+            if extra not in _NOT_FOR_USERS:
+                # An extra that is not installed is no problem; one that is broken or too old is.
+                told: list[str] = []
+                version = _version_of(each, told)
+                problems += told if version else []
+                found.setdefault(extra, {})[each.name] = version
+    return found
+
+
+def _weights() -> dict[str, int]:
+    """Return the MiB on disk of each package that is installed, by name."""
+    return {
+        each.name: found
+        for each in _requirements()
+        if each.name != "kgnn" and (found := _mib_of(each.name)) is not None
+    }
+
+
+def _mib_of(name: str) -> int | None:
+    """Return the MiB on disk of a package; of torch, with the libraries for GPUs beside it."""
+    try:
+        files = metadata.files(name) or []
+        if name == "torch":
+            needed = [Requirement(line).name for line in metadata.requires(name) or ()]
+            for each in needed:
+                if each.startswith(("nvidia-", "cuda-")) or each == "triton":
+                    with suppress(metadata.PackageNotFoundError):
+                        files = [*files, *(metadata.files(each) or [])]
+    except metadata.PackageNotFoundError:
+        return None
+    return sum(file.size or 0 for file in files) >> 20
+
+
+def _extras_of(requirement: Requirement) -> list[str]:
+    """Return the extras that a requirement belongs to."""
+    try:
+        known = metadata.metadata("kgnn").get_all("Provides-Extra") or []
+    except metadata.PackageNotFoundError:
+        return []
+    marker = requirement.marker
+    without = marker is not None and marker.evaluate({"extra": ""})
+    return [
+        extra
+        for extra in known
+        if marker is not None and marker.evaluate({"extra": extra}) and not without
+    ]
+
+
+def _version_of(requirement: Requirement, problems: list[str]) -> str | None:
+    """Return the version of a package that can be imported; note what is wrong with it."""
+    name = requirement.name
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        problems.append(
+            f"{name} is missing: run python -m pip install '{name}{_bounds(requirement)}'."
+        )
+        return None
+    if not requirement.specifier.contains(version, prereleases=True):
+        problems.append(
+            f"{name} is {version}, and kgnn needs {requirement.specifier}: run python -m pip "
+            f"install '{name}{_bounds(requirement)}'."
+        )
+    try:
+        import_module(_MODULES.get(name.lower(), name.replace("-", "_")))
+    except Exception as error:  # a library may raise anything when it is broken
+        told = " ".join(str(error).split())[:200]
+        problems.append(f"{name} {version} cannot be imported ({type(error).__name__}: {told}).")
+    return version
+
+
+def _bounds(requirement: Requirement) -> str:
+    return str(requirement.specifier)
+
+
+def _computing(problems: list[str]) -> dict[str, Any]:
+    """Return what there is to compute with."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    found: dict[str, Any] = {
+        "cores": usable,
+        "threads": 1,  # of a command, unless --threads says otherwise
+        "limits": {name: os.environ[name] for name in limits if os.environ.get(name)},
+    }
+    try:
+        import numpy as np
+        import torch
+
+        if float(torch.from_numpy(np.ones(2)).sum()) != 2:
+            problems.append("torch and numpy do not understand each other: install both again.")
+        found["device"] = "cpu"
+        found["torch_build"] = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU"
+        found["gpus"] = [
+            torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count())
+        ]
+    except Exception as error:  # of a torch that is broken, which the packages tell as well
+        told = " ".join(str(error).split())[:200]
+        problems.append(f"torch does not compute ({type(error).__name__}: {told}).")
+    return found
+
+
+def _folders(problems: list[str]) -> dict[str, Any]:
+    """Return where datasets are looked for and kept."""
+    from kgnn.graphs.datasets.cache import cache_folder
+    from kgnn.graphs.datasets.catalog import ENTRIES
+    from kgnn.graphs.datasets.sources import OFFICIAL_URL, local_path
+
+    cache = cache_folder()
+    is_writable = _is_writable(cache)
+    if not is_writable:
+        problems.append(
+            f"The cache {cache} cannot be written to: each dataset is parsed again every time. Set "
+            "KGNN_CACHE to another folder."
+        )
+    free = _free_mib(cache)
+    if is_writable and free < _ENOUGH_MIB:
+        problems.append(f"The disk of the cache {cache} has {free:,} MiB left.")
+    chosen = os.environ.get("KGNN_DATASETS")
+    if chosen and not Path(chosen).expanduser().is_dir():
+        problems.append(f"KGNN_DATASETS is {chosen}, which is no folder.")
+    here = [entry.name for entry in ENTRIES if local_path(entry) is not None]
+    return {
+        "cache": str(cache),
+        "cache_writable": is_writable,
+        "cache_mib": _mib(cache),
+        "datasets": chosen,
+        "datasets_here": here,
+        "datasets_known": len(ENTRIES),
+        "downloads_from": os.environ.get("KGNN_DATASETS_URL") or OFFICIAL_URL,
+    }
+
+
+def _nearest(folder: Path) -> Path:
+    """Return the folder itself, or the innermost one above it that exists."""
+    return next((each for each in (folder, *folder.parents) if each.exists()), Path.cwd())
+
+
+def _is_writable(folder: Path) -> bool:
+    """Tell whether files can be made in a folder, which may have to be made first."""
+    try:
+        with tempfile.TemporaryFile(dir=_nearest(folder)):
+            return True
+    except OSError:
+        return False
+
+
+def _free_mib(folder: Path) -> int:
+    import shutil
+
+    return shutil.disk_usage(_nearest(folder)).free >> 20
+
+
+def _mib(folder: Path) -> int:
+    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file()) >> 20
+
+
+def _show(record: dict[str, Any]) -> None:
+    console = out()
+    grid = table(f"kgnn {record['kgnn']}", "", "")
+    grid.show_header = False
+    grid.add_row("Python", f"{record['python']} ({sys.executable})")
+    grid.add_row("machine", record["platform"])
+    grid.add_row("kgnn is in", record["place"])
+    grid.add_row("packages", ", ".join(" ".join(each) for each in record["packages"].items()))
+    heaviest = sorted(record["packages"], key=lambda name: -record["mib"].get(name, 0))[:3]
+    weights = ", ".join(f"{name} {record['mib'].get(name, 0):,}" for name in heaviest)
+    total = sum(record["mib"].get(name, 0) for name in record["packages"])
+    grid.add_row("MiB", f"{total:,}, of which {weights}")
+    computing, folders = record["computing"], record["folders"]
+    limits = "".join(f", {name}={value}" for name, value in computing["limits"].items())
+    grid.add_row("threads", f"1 for each command (--threads) of {computing['cores']} cores{limits}")
+    if "device" in computing:
+        gpus = ", ".join(computing["gpus"])
+        unused = f"; not used: {gpus}" if gpus else ""
+        grid.add_row("device", f"CPU, with torch built for {computing['torch_build']}{unused}")
+    state = "" if folders["cache_writable"] else ", not writable"
+    grid.add_row("cache", f"{folders['cache']} ({folders['cache_mib']:,} MiB{state})")
+    grid.add_row("datasets", folders["datasets"] or "KGNN_DATASETS is not set")
+    here = f"{len(folders['datasets_here'])} of {folders['datasets_known']} named ones"
+    grid.add_row("", f"{here} are on this machine, the rest from {folders['downloads_from']}")
+    console.print(grid, highlight=False)
+    grid = table("Extras", "extra", "", "packages", ">MiB", "to install")
+    for extra, packages in record["extras"].items():
+        missing = [name for name, version in packages.items() if version is None]
+        told = [f"{name} {version or '–'}" for name, version in packages.items()]
+        advice = f"python -m pip install 'kgnn[{extra}]'" if missing else ""
+        mib = sum(record["mib"].get(name, 0) for name in packages)
+        state = "missing" if missing else "ready"
+        grid.add_row(extra, state, ", ".join(told), f"{mib:,}" if mib else "", advice)
+    console.print(grid, highlight=False)
+    if record["problems"]:
+        say(*(f"problem: {each}" for each in record["problems"]))
+    else:
+        say("Nothing is wrong.")
