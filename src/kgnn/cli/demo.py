@@ -90,7 +90,9 @@ def demo(
             quality = held_out_quality(model)
             model.name_classes(graphs.class_names)
             predictions = _predictions(model, graphs, test[:_SHOWN])
-            surest = max(predictions, key=lambda each: float(each["confidence"]))
+            # A fan has what a star lacks, so it is the one that can be pointed at.
+            fans = [each for each in predictions if each["predicted"] == graphs.class_names[0]]
+            surest = max(fans or predictions, key=lambda each: float(each["confidence"]))
             explanation = model.explain(graphs[surest["graph"]])
             saved = model.save(folder)
             page = saved.with_name(_PAGE)
@@ -162,8 +164,9 @@ def _show(record: dict[str, Any]) -> None:
         grid.add_row(str(p["graph"]), predicted, f"{p['confidence']:.0%}", p["truth"])
     console.print(grid)
     found = sum(node < _MOTIF for node in record["strongest"])
+    of_class = next(p for p in record["predictions"] if p["graph"] == record["explained"])
     console.print(
-        f"Why graph {record['explained']}? Of the {_MOTIF} nodes that count most for its class, "
+        f"Why is graph {record['explained']} a {of_class['predicted']}? Of the {_MOTIF} nodes that count most for its class, "
         f"{found} are among the five that decide: {record['explanation']}\n"
         f"The model is in {record['model']}.",
         highlight=False,
