@@ -166,8 +166,8 @@ def _show(record: dict[str, Any]) -> None:
     found = sum(node < _MOTIF for node in record["strongest"])
     of_class = next(p for p in record["predictions"] if p["graph"] == record["explained"])
     console.print(
-        f"Why is graph {record['explained']} a {of_class['predicted']}? Of the {_MOTIF} nodes that count most for its class, "
-        f"{found} are among the five that decide: {record['explanation']}\n"
+        f"Why is graph {record['explained']} a {of_class['predicted']}? Of the {_MOTIF} nodes that "
+        f"count most for its class, {found} are among the five that decide: {record['explanation']}\n"
         f"The model is in {record['model']}.",
         highlight=False,
         soft_wrap=True,
