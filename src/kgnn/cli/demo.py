@@ -167,7 +167,8 @@ def _show(record: dict[str, Any]) -> None:
     of_class = next(p for p in record["predictions"] if p["graph"] == record["explained"])
     console.print(
         f"Why is graph {record['explained']} a {of_class['predicted']}? Of the {_MOTIF} nodes that "
-        f"count most for its class, {found} are among the five that decide: {record['explanation']}\n"
+        f"count most for its class, {found} are among the five that decide: "
+        f"{record['explanation']}\n"
         f"The model is in {record['model']}.",
         highlight=False,
         soft_wrap=True,
