@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
-from kgnn.cli.main import main
+from kgnn.cli.main import app, main
 from kgnn.estimator.registry import make
 from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.readers import jsonl
@@ -278,23 +280,34 @@ def test_a_table_of_smiles_is_read_as_it_is_told_to(tmp_path, command):
     assert kgnn(*words).returncode == 1
 
 
-def test_demo_does_the_main_job(tmp_path):
+def test_the_help_of_every_command_has_an_example_of_it():
+    group = typer.main.get_command(app)
+    commands = {f"kgnn {name}": each for name, each in group.commands.items() if name != "model"}
+    commands["kgnn model show"] = group.commands["model"].commands["show"]
+    for name, command in commands.items():
+        example = command.help.partition("For example: ")[2]
+        assert example.startswith(name)
+        known = {option for each in command.params for option in each.opts}
+        assert set(re.findall(r"(?<!\S)--?[a-z-]+", example.partition(";")[0])) <= known
+
+
+def test_demo_shows_what_labels_unlabeled_graphs_and_explanations_are_worth(tmp_path):
     record = json_of(kgnn("demo", "--json", "-o", str(tmp_path / "model")))
-    assert record["dataset"] == "python-functions"
-    assert record["labeled"] < record["graphs"] / 9
-    assert max(record["accuracy"].values()) > record["majority"] + 10
-    assert record["best"] in record["accuracy"]
+    kernel, gnn, both, more = record["fits"]
+    assert kernel["n_labeled"] == gnn["n_labeled"] == both["n_labeled"] < more["n_labeled"]
+    assert kernel["accuracy"] < gnn["accuracy"] < both["accuracy"] - 3
+    assert both["accuracy"] > more["accuracy"] - 3
+    assert abs(record["expected"] - both["accuracy"]) < 10
     assert len(record["predictions"]) == 10
-    for prediction in record["predictions"]:
-        assert prediction["predicted"] in record["classes"]
-        assert 0 < prediction["confidence"] <= 1
+    right = [each["predicted"] == each["truth"] for each in record["predictions"]]
+    assert sum(right) >= 9
+    assert sum(node < 5 for node in record["strongest"]) >= 4  # where the motif is
     assert record["model"] == str(tmp_path / "model")
     shown = json_of(kgnn("model", "show", record["model"], "--json"))
-    assert shown["method"] == record["best"]
+    assert shown["method"] == "kgnn"
     assert shown["fitted_on"]["classes"] == record["classes"]
     page = Path(record["explanation"]).read_text(encoding="utf-8")
-    surest = max(record["predictions"], key=lambda prediction: prediction["confidence"])
-    assert f"<h1>Graph {surest['name']}: class {surest['predicted']}</h1>" in page
+    assert f"<h1>Graph {record['explained']}: class " in page
 
 
 def test_similar_shows_the_nearest_graphs_with_their_kernel_values(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 from kgnn.estimator.novelty import Familiar
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.molecules import from_smiles
 from kgnn.graphs.packing import pack
 
 GRAPHS = planted_motifs(200)
@@ -57,3 +58,13 @@ def test_graphs_with_labels_are_unlike_graphs_without():
 def test_a_graph_without_nodes_has_nothing_strange_in_it():
     (novelty,) = Familiar.of(GRAPHS).compare(pack("empty", [0], [], []))
     assert novelty.score == 0
+
+
+def test_of_molecules_it_speaks_of_atoms():
+    pytest.importorskip("rdkit")
+    familiar = Familiar.of(from_smiles(["CCO", "CCCO", "CCCCO"]))
+    (novelty,) = familiar.compare(from_smiles(["CC(Br)C(Br)CCCCCCC"]))
+    text = " ".join(novelty.reasons)
+    assert "4 of 12 atoms are of a kind that no training molecule has" in text
+    assert "it has 12 atoms, training graphs have 3 to 5" in text
+    assert "node" not in text

@@ -171,4 +171,4 @@ def test_marks_are_colors_of_the_page_or_our_own():
 def test_sizes_are_told_in_words():
     assert size_in_words(sketch(1, [])) == "1 node, 0 edges"
     part = Sketch("g", 2000, 3000, (0, 1), ((0, 1),), ())
-    assert size_in_words(part) == "2,000 nodes, 3,000 edges, 2 of them drawn"
+    assert size_in_words(part) == "2,000 nodes, 3,000 edges (2 nodes drawn)"

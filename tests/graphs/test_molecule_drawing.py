@@ -108,8 +108,8 @@ def test_atoms_tell_their_numbers_and_those_asked_for_show_them():
     graph = _sketch("CCCCCl")
     drawn = draw_molecule(graph, numbered=[4, 9])
     assert re.findall("<title>(atom.*?)</title>", drawn)[3:] == ["atom 3: [CH2]", "atom 4: [Cl]"]
-    assert sorted(_letters(drawn).values()) == ["4", "C", "l"]
-    [number], [place] = ([at for at, n in _letters(drawn).items() if n == x] for x in ("4", "l"))
+    assert sorted(_letters(drawn).values()) == ["4", "Cl"]
+    [number], [place] = ([at for at, n in _letters(drawn).items() if n == x] for x in ("4", "Cl"))
     assert math.dist(number, place) < 20
 
 
@@ -197,3 +197,13 @@ def test_the_labels_of_other_graphs_do_not_load_rdkit(monkeypatch):
         "kgnn.graphs.molecule_drawing._molecule", lambda graph: pytest.fail("looked")
     )
     assert draw_molecule(_chain(("[C]", "[O]"), ("friend",))) is None
+
+
+def test_the_charges_of_a_salt_are_beside_each_other_and_not_over_each_other():
+    letters = {letter: at for at, letter in _letters(draw_molecule(_sketch("[Na+].[Cl-]"))).items()}
+    assert letters["Na"][0] + 20 < letters["+"][0] < letters["Cl"][0] - 10 < letters["−"][0]
+
+
+def test_letters_stand_as_far_apart_as_they_are_wide():
+    places = {letter: at[0] for at, letter in _letters(draw_molecule(_sketch("O"))).items()}
+    assert places["H"] + 14 * 0.76 <= places["2"]  # of DejaVu Sans, which is wide

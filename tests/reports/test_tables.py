@@ -1,6 +1,8 @@
 """The numbers of tables, and how they are written."""
 
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -319,6 +321,7 @@ def test_a_cell_shows_all_its_parts():
         ("<script> &lt; & p < 0.05", r"\<script> \&lt; & p < 0.05", r"<script> \&lt; \& p < 0.05"),
         ("C:\\new\nline", r"C:\\new line", r"C:\textbackslash{}new line"),
         ("50 % #1 {y}~^ --", r"50 % #1 {y}\~^ --", None),
+        ("Größe Ж中 \x1b", "Größe Ж中 \x1b", "Größe U+0416U+4E2D U+001B"),
     ],
 )
 def test_text_is_shown_as_it_is(text, markdown, latex):
@@ -346,3 +349,14 @@ def test_a_whole_report_is_well_formed_latex():
     for table, part in zip(tables, text.split(r"\begin{tabular}")[1:], strict=True):
         rows = [re.sub(r"\\&", "", line) for line in part.splitlines() if line.endswith(r" \\")]
         assert {row.count("&") for row in rows} == {len(table.headings) - 1}
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex")
+def test_pdflatex_makes_pages_of_a_whole_report(tmp_path):
+    names = ["a_b&c", "100 % #1 {x}~^\\", "Größe Ж中", "[p] *", "$x$ -- \x1b"]
+    made = records([*TABLE_2, *TABLE_3, *names], ["PROTEINS", "IMDB-BINARY", *names], range(3))
+    (tmp_path / "report.tex").write_text(latex_document(report_tables(Results(made))))
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:].decode(errors="replace")
+    assert (tmp_path / "report.pdf").stat().st_size > 10_000

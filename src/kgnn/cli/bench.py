@@ -36,7 +36,8 @@ def bench(
         str | None, typer.Option(help="fair, paper or budget; else as the grid says.")
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="The headline, as in `kgnn run`; else as the grid says.")
+        str | None,
+        typer.Option(help="What counts, as in `kgnn run`; without it, what the grid says."),
     ] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="Number of splits.")] = None,
     only: Annotated[
@@ -50,7 +51,10 @@ def bench(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run the cells of GRID that the store has no record of; stop and go on at any time."""
+    """Run the cells of GRID that the store has no record of; stop and go on at any time.
+
+    For example: kgnn bench quick -o out --workers 2
+    """
     from dataclasses import replace
 
     from kgnn.benchmark.grid import Grid

@@ -10,7 +10,10 @@ from kgnn.progress import track
 
 
 def datasets(as_json: JsonOption = False) -> None:
-    """List the datasets; what is on this machine is measured, the rest as the catalog has it."""
+    """List the datasets; what is on this machine is measured, the rest as the catalog has it.
+
+    For example: kgnn datasets --json
+    """
     with progress_bars():
         rows = _rows()
     if as_json:

@@ -29,7 +29,10 @@ _ENOUGH_MIB = 1024  # for the parsed datasets of the paper, with room to spare
 
 
 def doctor(as_json: JsonOption = False) -> None:
-    """Show versions, extras, threads, devices and folders, and what is wrong with them."""
+    """Show versions, extras, threads, devices and folders, and what is wrong with them.
+
+    For example: kgnn doctor --json
+    """
     problems: list[str] = []
     with progress_bars() as bars:
         bars.add_task("looking around", total=None)

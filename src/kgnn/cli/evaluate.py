@@ -46,7 +46,10 @@ def evaluate(
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the predictions of a model with the labels of the graphs in DATA."""
+    """Compare the predictions of a model with the labels of the graphs in DATA.
+
+    For example: kgnn evaluate model new.csv --labels labels.csv
+    """
     from kgnn.estimator.metrics import require_metric
 
     headline = require_metric(metric)

@@ -36,7 +36,10 @@ def explain(
     read: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Explain the prediction of MODEL for one graph of DATASET: evidence and similar graphs."""
+    """Explain the prediction of MODEL for one graph of DATASET: evidence and similar graphs.
+
+    For example: kgnn explain model new.csv --id aspirin -o why.html
+    """
     if output is not None and output.is_dir():
         raise ParameterError(f"{output} is a folder; name a file, such as {output / 'page.html'}.")
     require_model(model)

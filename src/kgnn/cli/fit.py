@@ -85,7 +85,10 @@ def fit(
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn from the graphs in DATA, some of which have a label, and save the model."""
+    """Learn from the graphs in DATA, some of which have a label, and save the model.
+
+    For example: kgnn fit graphs.jsonl --labels labels.csv -o model --report report.html
+    """
     from kgnn.estimator.metrics import require_metric
     from kgnn.estimator.parameters import check
     from kgnn.estimator.registry import method_class, name_of

@@ -62,7 +62,10 @@ def label(
     skip_bad: SkipBad = False,
     read: ReadOption = None,
 ) -> None:
-    """Look at the graphs in DATA, label them, and watch the model learn, in a browser."""
+    """Look at the graphs in DATA, label them, and watch the model learn, in a browser.
+
+    For example: kgnn label molecules.csv -o project
+    """
     from kgnn.web.running import listen, require_uvicorn, run
 
     require_uvicorn()

@@ -10,7 +10,10 @@ from kgnn.estimator.registry import entries
 
 
 def methods(as_json: JsonOption = False) -> None:
-    """List all methods."""
+    """List all methods.
+
+    For example: kgnn methods --json
+    """
     listed = entries().values()
     if as_json:
         hidden = ("path", "revision")

@@ -24,7 +24,10 @@ def show(
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved model.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Show the method, its data, its calibration and its rounds."""
+    """Show the method, its data, its calibration and its rounds.
+
+    For example: kgnn model show model
+    """
     require_model(path)
     with progress_bars() as bars:
         bars.add_task("opening the model", total=None)

@@ -32,7 +32,8 @@ LabelsOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--labels",
-        help="CSV with the columns id and label, perhaps several; else targets in the data.",
+        help="CSV file with the columns id and label; may be given again. Without it, the classes "
+        "that the data have.",
     ),
 ]
 KeepTargets = Annotated[
@@ -99,7 +100,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 MetricOption = Annotated[
     str,
     typer.Option(
-        help="The headline, and what kernel methods choose by: accuracy, balanced_accuracy, "
+        help="What counts, also where kernel methods choose: accuracy, balanced_accuracy, "
         "macro_f1, matthews, roc_auc, average_precision, log_loss or brier."
     ),
 ]

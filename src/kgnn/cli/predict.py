@@ -42,7 +42,10 @@ def predict(
         str, typer.Option("--output", "-o", help="The file to write; - is standard output.")
     ] = "-",
     sets: Annotated[
-        float | None, typer.Option(help="Also sets of labels that miss the truth this often.")
+        float | None,
+        typer.Option(
+            help="Also sets of labels, of which such a share may miss the true label: 0.1, say."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Write JSON Lines rather than CSV.")
@@ -51,11 +54,16 @@ def predict(
     skip_bad: SkipBad = False,
     engine: Annotated[str, typer.Option(help="here, or ray: one task per file.")] = "here",
     workers: Annotated[int | None, typer.Option(min=1, help="Files at a time, with ray.")] = None,
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; else a local one.")] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster; without it, one is started here.")
+    ] = None,
     read: ReadOption = None,
     threads: ThreadsOption = 1,
 ) -> None:
-    """Predict the classes of the graphs in DATA, which may be larger than memory."""
+    """Predict the classes of the graphs in DATA, which may be larger than memory.
+
+    For example: kgnn predict model new.jsonl -o predictions.csv --sets 0.1
+    """
     _require_engine(engine, workers, address)
     if for_spreadsheets and as_json:
         raise ParameterError("--for-spreadsheets is for CSV, and --json writes none.")

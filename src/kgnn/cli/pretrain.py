@@ -40,7 +40,8 @@ def pretrain(
 ) -> None:
     """Pre-train an encoder on all graphs of DATASET, without their classes.
 
-    Use it with: kgnn run METHOD DATASET --set pretrained=FOLDER
+    For example: kgnn pretrain graphcl PROTEINS -o encoder; use it with
+    kgnn run graphcl PROTEINS --set pretrained=encoder
     """
     from kgnn.estimator.parameters import parse
 

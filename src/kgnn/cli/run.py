@@ -61,7 +61,10 @@ def run(
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Evaluate METHOD on DATASET: fit on TRAIN, choose on VAL, score once on TEST."""
+    """Evaluate METHOD on DATASET: fit on TRAIN, choose on VAL, score once on TEST.
+
+    For example: kgnn run wl PROTEINS --splits 10
+    """
     from kgnn.estimator.metrics import require_metric
     from kgnn.estimator.registry import method_class, name_of
     from kgnn.evaluation.splits import parse_labels, require_terms

@@ -32,7 +32,10 @@ def serve(
         int, typer.Option(min=1, help="Requests that may wait in a process; beyond, 429.")
     ] = 256,
 ) -> None:
-    """Answer requests about graphs with a saved MODEL."""
+    """Answer requests about graphs with a saved MODEL.
+
+    For example: kgnn serve model --port 8000
+    """
     from kgnn.web.running import listen, require_uvicorn, run, run_workers
 
     require_uvicorn()

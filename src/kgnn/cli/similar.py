@@ -22,7 +22,10 @@ def similar(
     read: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the graphs that are most similar to one graph, with their kernel values."""
+    """Show the graphs that are most similar to one graph, with their kernel values.
+
+    For example: kgnn similar PROTEINS 0 --kernel sp -n 5
+    """
     with progress_bars():
         graphs = load_readable(dataset, read, skip_bad)
         from kgnn.kernels.similarity import most_similar

@@ -59,7 +59,7 @@ def suggest(
         typer.Option(
             "--output",
             "-o",
-            help="A .csv file to fill in, for fit --labels; or .json. Of a simulation also .svg, "
+            help="A .csv file to fill in, for fit --labels; or .json. With --simulate also .svg, "
             ".png or .pdf.",
         ),
     ] = None,
@@ -74,7 +74,7 @@ def suggest(
         str | None,
         typer.Option(help="A labeled dataset on which to compare suggestions with chance."),
     ] = None,
-    method: Annotated[str, typer.Option(help="Of a simulation: one of `kgnn methods`.")] = "kgnn",
+    method: Annotated[str, typer.Option(help="For --simulate: one of `kgnn methods`.")] = "kgnn",
     settings: SettingsOption = None,
     start: Annotated[int, typer.Option(min=1, help="Random labels to begin with.")] = 20,
     step: Annotated[int, typer.Option(min=1, help="Labels added in each round.")] = 20,
@@ -82,7 +82,10 @@ def suggest(
     splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first split.")] = 0,
 ) -> None:
-    """Say which graphs of DATA to label next, given a MODEL; or simulate how much that helps."""
+    """Say which graphs of DATA to label next, given a MODEL; or simulate how much that helps.
+
+    For example: kgnn suggest model new.csv -n 20 -o next.csv
+    """
     _require_useful(context, _OF_MODELS if simulate is not None else _OF_SIMULATIONS)
     if simulate is not None:
         if model is not None:

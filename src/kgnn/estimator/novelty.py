@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
-from kgnn.graphs.molecules import written_out
+from kgnn.graphs.molecules import are_molecules, written_out
 from kgnn.kernels.colors import Colors, colors
 
 _RARE = 0.99  # quantile of the shares of unseen neighborhoods among training graphs
@@ -116,18 +116,21 @@ class Familiar:
     def _reasons(
         self, share: float, n_unknown: int, size: int, graphs: GraphDataset
     ) -> tuple[str, ...]:
+        nodes, of_kind = "nodes", "have a label that no training graph has"
+        if are_molecules(graphs):
+            nodes, of_kind = "atoms", "are of a kind that no training molecule has"
         reasons = []
         if (graphs.node_labels is not None) != self.has_labels:
             had, has = ("labels", "none") if self.has_labels else ("no labels", "some")
             reasons.append(f"nodes of the training graphs have {had}, these have {has}")
         if n_unknown:
-            reasons.append(f"{n_unknown} of {size} nodes have a label that no training graph has")
+            reasons.append(f"{n_unknown} of {size} {nodes} {of_kind}")
         least, most = self.sizes.tolist()
         if size > _FACTOR * most or size * _FACTOR < least:
-            reasons.append(f"it has {size} nodes, training graphs have {least} to {most}")
+            reasons.append(f"it has {size} {nodes}, training graphs have {least} to {most}")
         if share > self.usual:
             reasons.append(
-                f"{share:.0%} of its nodes have neighborhoods that no training graph has; "
+                f"{share:.0%} of its {nodes} have neighborhoods that no training graph has; "
                 f"{self.usual:.0%} would be usual"
             )
         return tuple(reasons)

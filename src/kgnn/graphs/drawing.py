@@ -210,9 +210,9 @@ def is_named(sketch: Sketch) -> bool:
 
 def size_in_words(sketch: Sketch) -> str:
     """Say how large a graph is, of a molecule in the words of chemists."""
-    is_whole = len(sketch.nodes) == sketch.n_nodes
-    drawn = [] if is_whole else [f"{len(sketch.nodes):,} of them drawn"]
-    return ", ".join([*sketch.size, *drawn])
+    n = len(sketch.nodes)
+    drawn = "" if n == sketch.n_nodes else f" ({n:,} {sketch.words[0]}{'s' * (n != 1)} drawn)"
+    return ", ".join(sketch.size) + drawn
 
 
 def framed(width: float, height: float, shapes: Iterable[Markup | None], label: str) -> Markup:

@@ -24,8 +24,10 @@ MOLECULE_NOTE = (
 _MOST_BONDS = 2  # for each atom; of a denser graph, RDKit would search rings for minutes
 _BOND_LENGTH = 33.0  # at most
 _LETTERS = 14.0
+_ROOM = 17  # size of letters that RDKit leaves room for: those of a page are wider than its own
 _SMALL_LETTERS = 9.0  # counts of hydrogens, charges and isotopes
 _SCALE = _BOND_LENGTH / 1.5  # bonds of RDKit are 1.5 long
+_GAP = 2.5  # between the parts of a salt, in the units of RDKit
 _SMALL = 300.0  # the width of a drawing in which bonds are as long as they may be
 _HALO = 0.34  # of a bond
 _PADDING = 0.06  # of the drawing, on each side
@@ -89,7 +91,20 @@ def _molecule(graph: Sketch) -> Any:
         rings, angles = Chem.SANITIZE_SYMMRINGS, Chem.SANITIZE_SETHYBRIDIZATION
         Chem.SanitizeMol(molecule, rings | Chem.SANITIZE_SETCONJUGATION | angles)
         rdDepictor.Compute2DCoords(molecule, useRingTemplates=True)
+        _set_apart(molecule.GetConformer(), Chem.GetMolFrags(molecule))
     return molecule
+
+
+def _set_apart(conformer: Any, parts: Sequence[tuple[int, ...]]) -> None:
+    """Put the parts of a salt side by side, with room for their charges."""
+    places, right = conformer.GetPositions(), 0.0
+    for part in parts if len(parts) > 1 else ():
+        own = places[list(part)]
+        own[:, 0] += right - own[:, 0].min()
+        own[:, 1] -= own[:, 1].mean()
+        right = own[:, 0].max() + _GAP
+        for atom, place in zip(part, own.tolist(), strict=True):
+            conformer.SetAtomPosition(atom, place)
 
 
 def _drawn(
@@ -156,7 +171,7 @@ def _pen(width: int, height: int) -> Any:
     options.clearBackground = False
     options.prepareMolsBeforeDrawing = False  # aromatic bonds are to stay dashed
     options.fixedBondLength = _SCALE
-    options.fixedFontSize = round(_LETTERS)
+    options.fixedFontSize = _ROOM
     options.padding = _PADDING
     return pen
 
@@ -167,14 +182,18 @@ def _strokes(svg: str) -> tuple[list[Markup], list[Markup]]:
     Its colors and fonts are left behind: a page has its own, and allows no style in elements.
     """
     ways: dict[str, list[str]] = {"": [], "3.5 3": []}  # by their dashes
-    letters = []
+    letters: list[tuple[float, float, str, float]] = []
     for shape in ET.fromstring(svg).iter():
         if shape.tag == f"{_SVG}text":
             x, y = float(shape.get("x", 0)), float(shape.get("y", 0))
-            is_small = f"font-size:{round(_LETTERS)}px" not in shape.get("style", "")
+            is_small = f"font-size:{_ROOM}px" not in shape.get("style", "")
             letter = (shape.text or "").replace("-", "−")
-            size = _SMALL_LETTERS if is_small else _LETTERS
-            letters.append(text(x, y, letter, size=size, halo=True))
+            size, up = (_SMALL_LETTERS, 0.0) if is_small else (_LETTERS, (_ROOM - _LETTERS) / 3)
+            if letter.islower() and letters:  # the second of a symbol, at its usual distance
+                letter = letters[-1][2] + letter
+                x, y, *_ = letters.pop()
+                up = 0.0
+            letters.append((x, y - up, letter, size))
         elif shape.tag == f"{_SVG}path":
             is_dashed = "stroke-dasharray" in shape.get("style", "")
             ways["3.5 3" if is_dashed else ""].append(shape.get("d", ""))
@@ -184,4 +203,4 @@ def _strokes(svg: str) -> tuple[list[Markup], list[Markup]]:
     )
     ink = css_color("ink")
     lines = [bond.format(" ".join(d), ink, dashes or "none") for dashes, d in ways.items() if d]
-    return lines, letters
+    return lines, [text(x, y, each, size=size, halo=True) for x, y, each, size in letters]

@@ -267,6 +267,22 @@ def is_molecule(graph: Labeled) -> bool:
     )
 
 
+def are_molecules(graphs: GraphDataset) -> bool:
+    """Tell whether all labels of a dataset are those of atoms that are written out, and of bonds.
+
+    Examples
+    --------
+    >>> are_molecules(written_out(from_smiles(["CCN"])))
+    True
+    """
+    names = graphs.node_label_names
+    return (
+        bool(names)
+        and all(map(_ATOM.fullmatch, names))
+        and all(map(_BOND.fullmatch, graphs.edge_label_names))
+    )
+
+
 def molecule_of(
     node_labels: Sequence[str], edges: Iterable[tuple[int, int]], edge_labels: Iterable[str]
 ) -> Any | None:

@@ -9,7 +9,7 @@ from kgnn.methods.neural import NeuralClassifier
 
 @parameters
 class GNNSup(PaperSettings, NeuralClassifier):
-    """The graph neural network p_θ, trained on labeled graphs; the unlabeled ones are not used.
+    """The GNN alone, trained on labeled graphs; the unlabeled ones are not used.
 
     The first of the paper's ablations, and round 0 of KGNN. See `NeuralClassifier` for the
     parameters.

@@ -83,8 +83,8 @@ def summary_sentences(results: Results) -> list[str]:
     known, current = results.revisions[reference], code_revision(reference)
     if current not in (None, known):
         told.append(
-            f"The numbers are of {name}; the code is at revision {current}, which has not been run "
-            "on these datasets."
+            f"The numbers are of {name}; none of these records is of the current revision, "
+            f"{current}."
         )
     told += _standing(results, main_methods(results), datasets, "the {n} other methods")
     told += _standing(results, ablations(results), datasets, "its {n} ablations")

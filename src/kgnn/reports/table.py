@@ -24,6 +24,7 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "-": "{-}",  # else two become a dash
 }
+_LAST_LATIN = 0x17E
 # What pdflatex needs to be told of our letters and signs.
 _LETTERS = {
     "▲": r"\textsuperscript{$\blacktriangle$}",
@@ -37,7 +38,8 @@ _PREAMBLE = r"""\documentclass{article}
 \usepackage[T1]{fontenc}
 \usepackage[utf8]{inputenc}
 \usepackage[landscape,margin=1.5cm]{geometry}
-\usepackage{adjustbox,amssymb,booktabs,textcomp}
+\usepackage{amssymb,booktabs,graphicx,textcomp}
+\newcommand{\fitting}[1]{\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{#1}}
 """ + "".join(
     f"\\DeclareUnicodeCharacter{{{ord(letter):04X}}}{{{command}}}\n"
     for letter, command in _LETTERS.items()
@@ -244,7 +246,13 @@ def escape_latex(text: str) -> str:
     >>> print(escape_latex("PTC_MR: 50 % & 3 ± 1"))
     PTC\_MR: 50 \% \& 3 ± 1
     """
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    return "".join(map(_latex_letter, " ".join(text.split())))
+
+
+def _latex_letter(letter: str) -> str:
+    # Of letters beyond Latin, pdflatex knows those that the preamble declares.
+    is_known = letter.isprintable() and (ord(letter) <= _LAST_LATIN or letter in {*_LETTERS, "–"})
+    return _LATEX.get(letter, letter if is_known else f"U+{ord(letter):04X}")
 
 
 def latex_document(tables: Iterable[Table]) -> str:
@@ -262,15 +270,13 @@ def table_latex(table: Table) -> str:
     return rf"""\begin{{table*}}[ht]
 \centering
 \caption{{{caption}}}
-\begin{{adjustbox}}{{max width=\textwidth}}
-\begin{{tabular}}{{l{"r" * (len(table.headings) - 1)}}}
+\fitting{{\begin{{tabular}}{{l{"r" * (len(table.headings) - 1)}}}
 \toprule
 {_latex_row(headings)}
 \midrule
 {body}
 \bottomrule
-\end{{tabular}}
-\end{{adjustbox}}
+\end{{tabular}}}}
 \end{{table*}}
 """
 
