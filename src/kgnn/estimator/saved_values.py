@@ -358,7 +358,7 @@ def _require_types(value: Any) -> None:
 
 
 def _types_of(cls: type) -> dict[str, Any]:
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, localns={"KW_ONLY": object})  # to Python 3.10 it is no type
     return {each.name: hints[each.name] for each in dataclasses.fields(cls)}
 
 
