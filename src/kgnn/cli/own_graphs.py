@@ -152,13 +152,21 @@ def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
 
 
 def as_fitted(source: str, read: list[str] | None, model: GraphClassifier) -> list[str]:
-    """Return ``--read`` with what decides what a graph is, as the model was fitted, and say so."""
-    from kgnn.graphs.loading import find_format
+    """Return ``--read`` with what the model was fitted with, and say so.
+
+    That is what decides what a graph is, and the columns that this source has, too.
+    """
+    from kgnn.graphs.loading import find_format, header_of
 
     given = {setting.partition("=")[0] for setting in read or ()}
     recorded = (model.fitted_on_.get("read") or {}).get("read", [])
-    meanings = set(find_format(source).meanings) - given
-    more = [setting for setting in recorded if setting.partition("=")[0] in meanings]
+    found, header = find_format(source), header_of(source)
+    more = []
+    for setting in recorded:
+        key, _, value = setting.partition("=")
+        is_column = key.endswith("_column") and value in header
+        if key in set(found.options) - given and (key in found.meanings or is_column):
+            more.append(setting)
     if more:
         say(f"reading {source} with {' '.join(_repeated('--read', more))}, as for the fit")
     return [*(read or []), *more]
