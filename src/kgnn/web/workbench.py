@@ -61,6 +61,7 @@ class Workbench:
         self._progress: Progress | None = None
         self._failure = ""
         self._fitting = False
+        self._is_wanted = False  # a fit, as soon as the process is free
         self._fit_started, self._fit_version, self._fit_name = 0.0, 0, ""
         self._leases: dict[str, tuple[str, float]] = {}  # graph: window and until when
         self._lock = threading.RLock()
@@ -266,7 +267,10 @@ class Workbench:
             version = self.project.version
             folder = self.project.folder_of_model(f"{version}-{secrets.token_hex(3)}")
             if not self._learner.submit(self._job(folder, is_fit=True)):
+                # It is still asking the last model; or it fits already, which is as good.
+                self._is_wanted = not self._fitting
                 return
+            self._is_wanted = False
             self._fitting, self._failure, self._progress = True, "", None
             self._fit_started, self._fit_version = time.monotonic(), version
             self._fit_name = folder.name
@@ -457,6 +461,8 @@ class Workbench:
             self.outcome, self._fitting, self._progress = outcome, False, None
             if outcome.places is not None:
                 self.places = outcome.places
+        if self._is_wanted and not self._lacking():
+            self.learn()
         self._changed()
 
     def _note_failure(self, message: str) -> None:
