@@ -271,13 +271,15 @@ def test_graphs_are_explored_filtered_and_labeled_together(server, open_page):
         page.click(f"#grid .tile figcaption >> nth={number}", position={"x": 60, "y": 30})
     assert page.text_content("#selected") == "3 selected"
     page.click("#bulk [data-bulk=unsure]")
-    _until(page, f"document.getElementById('found').textContent.startsWith('{n - 3} of')")
+    _until(page, f"document.getElementById('found').textContent.startsWith('{n - 3} ')")
     page.click("#bulk-undo")
-    _until(page, f"document.getElementById('found').textContent.startsWith('{n} of')")
+    _until(page, f"document.getElementById('found').textContent.startsWith('{n} ')")
+    page.wait_for_selector("#legend li")
     box = page.locator("#map").bounding_box()
-    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    inset = 7  # the corners are round
+    page.mouse.move(box["x"] + inset, box["y"] + inset)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] - 2)
+    page.mouse.move(box["x"] + box["width"] - inset, box["y"] + box["height"] - inset)
     page.mouse.up()
     assert page.text_content("#selected") == f"{n} selected"
     with page.expect_download() as download:

@@ -696,10 +696,11 @@ const explore = () => {
   let timer = 0;
   form.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(update, 120); });
   form.addEventListener("submit", (event) => event.preventDefault());
-  followers.push(({ version: now, asked, classes }) => {
+  followers.push(({ version: now, asked, has_map, classes }) => {
     byId("bulk-classes").replaceChildren(...classes.map((each) => make("button", { type: "button", class: "tag " + each.color, onclick: () => label("label", each.name) }, each.name)));
-    if (version !== `${now} ${asked}`) {
-      version = `${now} ${asked}`;
+    byId("map-told").textContent = has_map ? "Similar graphs are close together. Drag a rectangle to select." : "The map is being drawn …";
+    if (version !== `${now} ${asked} ${has_map}`) {
+      version = `${now} ${asked} ${has_map}`;
       load().catch((error) => toast(error.message));
     }
   });
