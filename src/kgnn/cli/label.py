@@ -22,6 +22,7 @@ from kgnn.cli.own_graphs import (
     SettingsOption,
     SkipBad,
     as_fitted,
+    class_columns_of,
     load_readable,
     reading_options,
     require_labels_file,
@@ -134,7 +135,11 @@ def _pool(reading: Reading) -> Pool:
 
     options = reading_options(reading.data, reading.settings)
     graphs = load_readable(reading.data, reading.settings, reading.skips_bad)
-    cells = dict(cells_of(reading.data, **options))
+    classes, _ = class_columns_of(reading)  # which would say the answer
+    cells = {
+        name: {key: value for key, value in own.items() if key != classes and value != name}
+        for name, own in cells_of(reading.data, **options)
+    }
     return Pool(graphs, cells)
 
 

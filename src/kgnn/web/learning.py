@@ -335,10 +335,10 @@ def map_of(graphs: GraphDataset) -> Floats:
     if found is None:
         found = dimensions[:, :2]
     places[:, : found.shape[1]] = found
-    places -= np.median(places, axis=0)
     # A few far away would press all others together.
-    scale = np.quantile(np.abs(places), 0.98, axis=0)
-    return np.asarray(np.clip(places / np.where(scale > 0, scale, 1.0), -1.15, 1.15) / 1.15)
+    low, high = np.quantile(places, (0.01, 0.99), axis=0)
+    middle, half = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
+    return np.asarray(np.clip((places - middle) / half, -1.1, 1.1) / 1.1)
 
 
 def _umap(coordinates: Floats) -> Floats | None:
