@@ -326,7 +326,7 @@ def _repeated(option: str, values: Iterable[str]) -> list[str]:
 
 def where_classes_are(reading: Reading) -> str:
     """Say which column of a table the classes come from; empty where nothing was chosen."""
-    used, _ = _class_columns(reading)
+    used, _ = class_columns_of(reading)
     return f", classes from its column {used}" if used and not reading.table.paths else ""
 
 
@@ -339,7 +339,7 @@ def why_no_label(reading: Reading, n_graphs: int) -> str:
         tables = " and ".join(map(str, reading.table.paths))
         return f"{told} in {tables}: fill in its column of labels, or name another one"
     table = "or give a CSV file with the columns id and label (--labels)"
-    found, (used, unused) = find_format(reading.data), _class_columns(reading)
+    found, (used, unused) = find_format(reading.data), class_columns_of(reading)
     if found.class_columns is None:
         where = f"give them in {found.classes}, " if found.classes else ""
         return f"{told}: {where}{table}"
@@ -355,11 +355,11 @@ def why_no_label(reading: Reading, n_graphs: int) -> str:
 
 def unused_columns(reading: Reading) -> list[str]:
     """Return the columns of a table of graphs that nothing is read from."""
-    used, unused = _class_columns(reading)
+    used, unused = class_columns_of(reading)
     return [*unused, *([used] if used and reading.table.paths else [])]
 
 
-def _class_columns(reading: Reading) -> tuple[str | None, list[str]]:
+def class_columns_of(reading: Reading) -> tuple[str | None, list[str]]:
     """Return the column of a table with the classes, and those without a use."""
     from kgnn.graphs.loading import find_format
 
