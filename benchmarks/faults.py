@@ -4,7 +4,7 @@
 
     python benchmarks/faults.py            # all of it, with a table in the end
     python benchmarks/faults.py kills      # one kind: kills, disk, flips, models, readers
-    python benchmarks/faults.py models --models 100000   # longer
+    python benchmarks/faults.py models readers --minutes 60   # new ones, for as long as you like
 
 Run it in a checkout with the extras of development, as it uses the tests' strategies of damage. An
 attempt *survives* if afterwards every file under its final name is whole (the old one or the new
@@ -28,6 +28,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,6 +53,7 @@ from kgnn.graphs.soundness import require_sound
 
 _POINTS = 8  # calls of the layer among which a kill is put
 _SMALL_DISK = 400  # KiB
+_ROUNDS = 20  # with --minutes, each kind has its turn with a part of its attempts
 
 
 class Count(NamedTuple):
@@ -61,6 +63,12 @@ class Count(NamedTuple):
     attempts: int
     survived: int
     losses: list[str]
+
+    def __add__(self, other: tuple[object, ...]) -> Count:
+        """Count the attempts of another run, too."""
+        more = Count(*other)
+        n, survived = self.attempts + more.attempts, self.survived + more.survived
+        return Count(self.what, n, survived, self.losses + more.losses)
 
     def row(self) -> str:
         """Return a line of the table."""
@@ -467,19 +475,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("kinds", nargs="*", help=f"some of {', '.join(_KINDS)}; default: all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, help="go on with new seeds for so long")
     for name, (_, number) in _KINDS.items():
         parser.add_argument(f"--{name}", type=int, default=number, help=f"attempts of {name}")
     asked = parser.parse_args()
     if unknown := set(asked.kinds) - set(_KINDS):
         parser.error(f"there is no {', '.join(unknown)}, only {', '.join(_KINDS)}")
     warnings.simplefilter("ignore", KgnnWarning)
-    counts: list[Count] = []
+    counts: dict[str, Count] = {}
     print("| what | attempts | survived | lost |\n| --- | ---: | ---: | ---: |", flush=True)
-    for name in asked.kinds or _KINDS:
-        for count in _KINDS[name][0](getattr(asked, name), random.Random(asked.seed)):
+    for count in _run(asked):
+        if asked.minutes is None:
             print(count.row(), flush=True)
-            counts.append(count)
-    sys.exit(any(count.losses for count in counts))
+        counts[count.what] = counts[count.what] + count if count.what in counts else count
+    if asked.minutes is not None:
+        print("\n".join(each.row() for each in counts.values()))
+    sys.exit(any(count.losses for count in counts.values()))
+
+
+def _run(asked: argparse.Namespace) -> Iterator[Count]:
+    """Yield the counts of what was asked for, once or with new seeds until the time is over."""
+    kinds = asked.kinds or list(_KINDS)
+    if asked.minutes is None:
+        for name in kinds:
+            yield from _KINDS[name][0](getattr(asked, name), random.Random(asked.seed))
+        return
+    start = time.monotonic()
+    for number, name in enumerate(cycle(kinds)):
+        n = -(-getattr(asked, name) // _ROUNDS)
+        for count in _KINDS[name][0](n, random.Random(f"{asked.seed}, {number}")):
+            yield count
+            minutes = (time.monotonic() - start) / 60
+            if minutes >= asked.minutes:
+                return
+        print(f"{minutes:.1f} of {asked.minutes:g} minutes", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

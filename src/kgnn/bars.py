@@ -12,15 +12,18 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from kgnn.progress import listening
 
 # Progress that is over sooner is not worth a bar.
 _PATIENCE_SECONDS = 1.0
+_NEARLY = 0.99
 
 
 @contextmanager
@@ -47,7 +50,7 @@ def progress_bars(
     shown = _Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
+        _Count(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
@@ -75,15 +78,44 @@ class _Progress(Progress):
         yield from super().get_renderables()
 
 
+class _Count(MofNCompleteColumn):
+    """How many steps of how many; of work whose steps are not alike, the share that is done."""
+
+    def render(self, task: Task) -> Text:
+        """Return what stands beside a bar."""
+        if task.total is None or task.fields.get("is_share"):
+            told = "" if task.total is None else f"{task.percentage:.0f} %"
+            return Text(told.rjust(5), style="progress.download")
+        return super().render(task)
+
+
 class _Bars:
-    """Turns reports of progress into bars, once they have taken a moment."""
+    """Turns reports of progress into bars, once they have taken a moment.
+
+    A bar that was added without a total shows how far the outermost of the work that is reported
+    on is, with what that is made of.
+    """
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
         self._started: dict[str, float] = {}
         self._tasks: dict[str, Any] = {}
+        self._running: dict[str, tuple[int, int]] = {}  # the outermost first
 
     def __call__(self, what: str, done: int, total: int) -> None:
+        self._running[what] = done, total
+        share = 0.0
+        for own_done, own_total in reversed(self._running.values()):
+            share = min(1.0, (own_done + share) / max(1, own_total))
+        for task in self._bars.tasks:
+            if task.id not in self._tasks.values() and (
+                task.total is None or task.fields.get("is_share")
+            ):
+                # At 100 % its clock would stop, though something else may follow.
+                share = min(share, _NEARLY)
+                self._bars.update(task.id, completed=share, total=1, is_share=True)
+        if done >= total:
+            del self._running[what]
         started = self._started.setdefault(what, time.monotonic())
         if what not in self._tasks and time.monotonic() - started > _PATIENCE_SECONDS:
             self._tasks[what] = self._bars.add_task(what, total=total)

@@ -73,16 +73,29 @@ def checking(check: Callable[[], None]) -> Iterator[None]:
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items and report how many have been consumed."""
+    """Yield the items and report how many have been consumed; who stops early is done as well."""
     listener = _listener.get()
     if listener is None:
         yield from items
         return
     size = total if total is not None else len(items)  # type: ignore[arg-type]
+    done = 0
     listener(what, 0, size)
-    for done, item in enumerate(items, start=1):
-        yield item
-        listener(what, done, size)
+    try:
+        for item in items:
+            yield item
+            done += 1
+            listener(what, done, size)
+    finally:
+        if done < size:
+            listener(what, size, size)
+
+
+def report(what: str, done: int, total: int) -> None:
+    """Report how far work is that counts by itself; it is over when ``done`` is ``total``."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(what, done, total)
 
 
 @contextmanager

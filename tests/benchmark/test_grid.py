@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from kgnn.benchmark.grid import FOLDERS, MOST_LABELS, Grid, GridError, grid_names
+from kgnn.benchmark.store import Store
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
 from kgnn.estimator.registry import make
 from kgnn.evaluation.splits import make_split
@@ -270,3 +271,15 @@ def test_a_preset_that_a_method_does_not_have_is_refused():
 
 def _as_given(parameters):
     return {k: tuple(v) if isinstance(v, list) else v for k, v in parameters.items()}
+
+
+def test_a_method_of_a_file_has_the_revision_that_it_says(tmp_path):
+    file = tmp_path / "own_method.py"
+    file.write_text(
+        "from kgnn.methods.wl_linear import WLLinear\n\nclass Own(WLLinear):\n    revision = 3\n"
+    )
+    cell, *_ = cells(methods=[f"{file}:Own"])
+    assert cell.revision == 3
+    assert Store(tmp_path).path(cell).name == f"Own-0-{cell.key}.json"
+    with pytest.raises(UnknownNameError, match="'Owl'. Did you mean Own"):
+        cells(methods=[f"{file}:Owl"])

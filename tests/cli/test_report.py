@@ -157,6 +157,7 @@ def test_what_cannot_be_done_is_said_in_one_line(store, tmp_path):
         ([store, "--format", "csv", "--reference", "wl"], "--format csv has all"),
         ([store, "--reference", "vat"], "There is no method with records 'vat'"),
         ([store, "--format", "csv", "--title", "t"], "--title is for --format html"),
+        ([store, "--for-spreadsheets"], "--for-spreadsheets is for --format csv"),
         ([store, "--metric", "auc"], "There is no metric 'auc'"),
         ([store, "--metric", "brier"], "one of which more is better, got 'brier'"),
         ([store, "--format", "csv", "--metric", "roc-auc"], "--format csv has all"),

@@ -77,6 +77,16 @@ TWICE = {
         "line 6",
     ),
     "graphml-node": ("x.graphml", GRAPHML.format('<node id="a"/>'), "line 7"),
+    "graphml-key-id": (
+        "x.graphml",
+        GRAPHML.replace('id="d2"', 'id="d0"').format(""),
+        "line 4: a second key has the id 'd0'",
+    ),
+    "graphml-key-name": (
+        "x.graphml",
+        GRAPHML.replace('for="graph" attr.name="label"', 'for="node" attr.name="label"').format(""),
+        "line 4: a second key has the attr.name 'label'",
+    ),
     "graphml-keys": (
         "x.graphml",
         GRAPHML.format('<data key="d0">a</data><data key="d2">b</data>'),
@@ -84,6 +94,11 @@ TWICE = {
     ),
     "gml": ("x.gml", GML.format('target "a"\ntarget "b"'), "'a' and 'b'"),
     "gml-keys": ("x.gml", GML.format('target "a"\nlabel "b"'), "'a' and 'b'"),
+    "gml-weight": (
+        "x.gml",
+        GML.replace("target 1 ]", "target 1 weight 1 weight 2 ]").format(""),
+        "an edge has one weight",
+    ),
     "gml-node": ("x.gml", GML.format('node [ id 0 label "C" ]'), "duplicated"),
 }
 
@@ -215,6 +230,15 @@ def test_what_stands_in_the_place_of_a_graph_file_is_refused(tmp_path, put):
         load(tmp_path)
 
 
+def test_a_long_name_of_an_encoding_does_not_fill_the_screen(tmp_path):
+    (tmp_path / "x.graphml").write_text(
+        f"<?xml version='1.0' encoding='{'utf' * 9999}'?><graphml/>"
+    )
+    with pytest.raises(GraphDataError, match="x.graphml is not well-formed") as caught:
+        load(tmp_path)
+    assert len(str(caught.value)) < 500
+
+
 def test_files_that_are_not_read_are_named(tmp_path):
     folder = tu_files.folder(tmp_path / "TINY", graph_attributes="0.5\n1\n", node_label="1\n")
     with pytest.warns(KgnnWarning, match=r"not used: TINY_graph_attributes.txt, TINY_node_label.t"):
@@ -229,6 +253,17 @@ def test_numbers_are_ascii_digits_and_others_are_told_with_their_line(tmp_path, 
     folder = tu_files.folder(tmp_path / "TINY", **{file: "\n".join(lines)})
     with pytest.raises(GraphDataError, match=rf"TINY_{file}.txt, line 2: .*{number}"):
         load(folder)
+
+
+def test_data_of_pyg_under_other_keys_are_named():
+    torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
+    from kgnn.graphs.pyg_data import from_pyg
+
+    here = data.Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]]), y=1, name="a")
+    assert from_pyg([here])[0].name == "a"
+    there = data.Data(num_nodes=2, pos=torch.zeros(2, 3), name="b")
+    with pytest.warns(KgnnWarning, match="data that are not used, under 'pos'; read are x, "):
+        from_pyg([here, there])
 
 
 def test_data_under_other_keys_are_named():

@@ -1,5 +1,7 @@
 """What a fit without validation graphs leaves: members, their answers, and what is saved."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -82,6 +84,22 @@ def test_the_answer_of_all_is_that_of_their_members_in_the_rounds_used(average):
         proba = softmax(mixing.together([own[number] for own in said]), axis=1)
         expected = sharpen(proba, model.sharpness_)
         np.testing.assert_allclose(held.proba[np.isin(held.rows, fold)], expected, atol=1e-5)
+
+
+def test_a_fold_has_several_teachers_that_annotate_and_are_judged_as_one():
+    model = fitted(KGNN, **KERNEL, rounds=1, teachers=3)
+    first, second = model.course_.rounds
+    gnn = model.networks_[0]
+    seen = set()
+    for member, fold in zip(first.fitted[0], folds(), strict=True):
+        teachers = [replace(each, others=[]) for each in (member, *member.others)]
+        assert len(teachers) == 3
+        each = [gnn.logits(gnn.prepare(GRAPHS[fold]), [teacher]) for teacher in teachers]
+        np.testing.assert_allclose(member.answers, combine(each), atol=1e-5)
+        seen |= {own.tobytes() for own in each}
+    assert len(seen) == 3 * len(folds())  # each of its own seed
+    assert not any(member.others for member in second.fitted[0])
+    assert not any(member.others for member in first.fitted[1])  # the memory hardly varies
 
 
 def test_all_members_predict_together():
@@ -183,7 +201,7 @@ def test_after_ctrl_c_in_a_later_round_all_members_of_the_finished_ones_predict(
     )
 
 
-@pytest.mark.parametrize("place", ["round 0, gnn, 2 of 3", "round 0, memory, 1 of 3"])
+@pytest.mark.parametrize("place", ["round 0, gnn, 2 of 9", "round 0, memory, 1 of 3"])
 def test_ctrl_c_in_the_first_round_leaves_no_model(place):
     with stop_at(0, place), pytest.raises(KeyboardInterrupt):
         fitted(KGNN, **KERNEL)

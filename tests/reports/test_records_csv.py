@@ -1,7 +1,7 @@
 import csv
 import io
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from kgnn.evaluation.protocol import SplitResult
 from kgnn.reports.records_csv import COLUMNS, records_csv
@@ -52,3 +52,10 @@ def test_what_there_is_none_of_is_empty():
 
 def test_no_records_are_a_table_of_headings():
     assert records_csv([]).strip().split(",") == list(COLUMNS)
+
+
+def test_text_that_a_spreadsheet_would_run_is_neutralized_where_asked():
+    made = [replace(each, reason="=1+1") for each in records(["wl"], ["DD"], [0])]
+    (plain,), (safe,) = rows(made), csv.DictReader(io.StringIO(records_csv(made, True)))
+    assert (plain["reason"], safe["reason"]) == ("=1+1", "'=1+1")
+    assert {**plain, "reason": ""} == {**safe, "reason": ""}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgnn.benchmark.record import Cell, Record
 from kgnn.errors import GraphDataError
-from kgnn.estimator.registry import entries, make, method_class
+from kgnn.estimator.registry import entry_of, make, method_class
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.loading import load
 
@@ -61,7 +61,7 @@ def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dic
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in cell.parameters.items()}
     usual = settings_for(cell.dataset, method_class(cell.method))
     method = make(cell.method, **{**usual, "random_state": cell.seed, **settings})
-    revision = entries()[cell.method].revision
+    revision = entry_of(cell.method).revision
     if revision != cell.revision:
         raise RuntimeError(
             f"'{cell.method}' has revision {revision} here and {cell.revision} where the benchmark "

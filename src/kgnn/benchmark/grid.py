@@ -3,7 +3,8 @@
 ::
 
     title = "Accuracy against hops"       # for people
-    methods = ["kgnn", "memnn-sup"]
+    methods = ["kgnn", "memnn-sup"]       # from ``kgnn methods``, or your own as ``FILE.py:Class``,
+                                          # with a class attribute ``revision`` if you change it
     datasets = ["PROTEINS", "COLLAB"]
     labels = [0.1]                        # shares of all graphs, to 0.2; 0.1 if not given
     protocol = "fair"                     # or "paper", or "budget": its labels may also be numbers
@@ -12,6 +13,8 @@
                                           # `kgnn.evaluation.metrics.METRICS`
     splits = 3                            # 5 if not given
     splits-of = { PROTEINS = 10 }         # where it differs
+    first-split = 100                     # seed of the first; 0 if not given. Choices are made on
+                                          # splits that no table of results has
     cases = 0                             # graphs to keep that only the memory gets right
 
     variants = [{}, { width = 64 }]       # one after the other; "None" where TOML has no word;
@@ -38,7 +41,7 @@ from typing import Any
 from kgnn.benchmark.record import Cell
 from kgnn.errors import ParameterError, UnknownNameError
 from kgnn.estimator.parameters import check, fields_of, preset
-from kgnn.estimator.registry import entries, make, method_class
+from kgnn.estimator.registry import entry_of, make, method_class
 from kgnn.evaluation.metrics import require_metric
 from kgnn.evaluation.splits import MOST_LABELS, Labels, require_terms
 from kgnn.graphs.datasets.catalog import find, is_known
@@ -116,6 +119,7 @@ _KEYS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "metric": ("a text", lambda value: isinstance(value, str)),
     "splits": ("a number from 1", _is_positive),
     "splits-of": ("a table of numbers from 1", lambda value: _is_table_of(value, _is_positive)),
+    "first-split": ("a number from 0", _is_count),
     "cases": ("a number from 0", _is_count),
     "variants": ("a list of tables", lambda value: bool(value) and _is_tables(value)),
     "sweep": (
@@ -139,6 +143,7 @@ class Grid:
     metric: str = "accuracy"
     splits: int = 5
     splits_of: Mapping[str, int] = field(default_factory=dict)
+    first_split: int = 0
     cases: int = 0
     variants: tuple[Mapping[str, Any], ...] = ({},)
     sweep: Mapping[str, list[Any]] = field(default_factory=dict)
@@ -183,7 +188,8 @@ class Grid:
 
     def _require_names(self, source: str) -> None:
         """Refuse names that do not exist, so that a slip of the pen is not simply passed over."""
-        _require_known(f"method ({source})", self.methods, entries())
+        for method in self.methods:
+            entry_of(method)
         _require_known(f"dataset of splits-of in {source}", self.splits_of, self.datasets)
         for rule in self.rules:
             if set(rule) - {"datasets", "methods", "set"} or not isinstance(rule.get("set"), dict):
@@ -224,11 +230,11 @@ class Grid:
 
     def cells(self, fingerprints: Mapping[str, str]) -> Iterator[Cell]:
         """Yield all cells."""
-        listed = entries()
+        revisions = {name: entry_of(name).revision for name in self.methods}
         seen: set[str] = set()  # what is listed twice runs once
         for dataset, method, labels in product(self.datasets, self.methods, self.labels):
             for parameters in self._parameters(dataset, method):
-                for seed in range(self.n_splits(dataset)):
+                for seed in range(self.first_split, self.first_split + self.n_splits(dataset)):
                     cell = Cell(
                         dataset=dataset,
                         fingerprint=fingerprints[dataset],
@@ -237,7 +243,7 @@ class Grid:
                         protocol=self.protocol,
                         labels=labels,
                         seed=seed,
-                        revision=listed[method].revision,
+                        revision=revisions[method],
                         cases=self.cases,
                     )
                     if cell.key not in seen:

@@ -48,7 +48,7 @@ class Store:
         The key tells cells apart; the names before it are for people.
         """
         dataset = Path(cell.dataset).name.replace(" ", "-")
-        return self.folder / dataset / f"{cell.method}-{cell.seed}-{cell.key}.json"
+        return self.folder / dataset / _file_name(cell)
 
     def put(self, record: Record) -> None:
         """Write a record, all of it or nothing."""
@@ -85,7 +85,7 @@ class Store:
         """Return the record of a cell; None without one, or with one that cannot be read."""
         path = self.path(cell)
         if not path.exists():  # the same data may have had another name
-            path = next(self.folder.glob(f"*/{cell.method}-{cell.seed}-{cell.key}.json"), path)
+            path = next(self.folder.glob(f"*/{_file_name(cell)}"), path)
         try:
             return _read(path)
         except FileNotFoundError:
@@ -115,6 +115,11 @@ class Store:
                 warnings.warn(f"{error}. It is left out{advice}.", KgnnWarning, stacklevel=2)
             else:
                 yield record
+
+
+def _file_name(cell: Cell) -> str:
+    method = cell.method.rpartition(":")[2]  # of one from a file, its class
+    return f"{method}-{cell.seed}-{cell.key}.json"
 
 
 def _told(holder: Path) -> str:

@@ -34,6 +34,8 @@ _COMMANDS = (
     "explain",
     "similar",
     "suggest",
+    "label",
+    "serve",
     "demo",
     "doctor",
 )

@@ -26,6 +26,7 @@ from kgnn.cli.own_graphs import (
 )
 from kgnn.cli.show import csv_line, json_line, progress_bars, say, writing
 from kgnn.errors import GraphDataError, ParameterError, Skipped
+from kgnn.progress import track
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -83,7 +84,7 @@ def predict(
         )
         asked = Asked(file, sets, as_json, len(data) > 1, skip_bad, for_spreadsheets, tuple(given))
         summary = Summary()
-        bars.update(waiting, description="predicting", completed=0)
+        bars.update(waiting, description="predicting")
         with limit_threads(threads), writing(output) as stream:
             named = ["source"] if asked.names_source else []
             headings = [*named, *columns(opened, has_sets=sets is not None)]
@@ -93,7 +94,7 @@ def predict(
                 stream.write(heading + lines)
                 heading = ""
                 summary.add(part)
-                bars.update(waiting, completed=summary.n)
+                bars.update(waiting, description=f"predicting, {summary.n:,} graphs")
             stream.write(heading)
     _say(summary, output)
 
@@ -145,7 +146,7 @@ def _parts(
     asked: Asked, jobs: list[Job], engine: str, workers: int | None, address: str | None
 ) -> Iterator[Part]:
     if engine == "here":
-        for job in jobs:
+        for job in track(jobs, "files") if len(jobs) > 1 else jobs:
             yield from answer_lines(asked, job)
         return
     from kgnn.benchmark.engines import RayCluster, ray_map

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgnn.cli.own_graphs import MetricOption, require_writable, require_writable_folder
+from kgnn.cli.own_graphs import (
+    ForSpreadsheets,
+    MetricOption,
+    require_writable,
+    require_writable_folder,
+)
 from kgnn.cli.show import progress_bars, say
 from kgnn.errors import ParameterError
 
@@ -38,6 +43,7 @@ def report(
     reference: Annotated[
         str, typer.Option(help="The method that all others are compared with.")
     ] = "kgnn",
+    for_spreadsheets: ForSpreadsheets = False,
 ) -> None:
     """Make one page of all records in STORES, or tables and figures for papers.
 
@@ -50,6 +56,8 @@ def report(
         raise ParameterError("--metric is for pages, tables and figures; --format csv has all.")
     if reference != "kgnn" and form == "csv":
         raise ParameterError("--reference is for pages, tables and figures; --format csv has all.")
+    if for_spreadsheets and form != "csv":
+        raise ParameterError(f"--for-spreadsheets is for --format csv, got the format '{form}'.")
     if title is not None and form != "html":
         raise ParameterError(f"--title is for --format html, got the format '{form}'.")
     place = output or Path(_PLACES[form])
@@ -63,7 +71,7 @@ def report(
         else:
             from kgnn.files import write_text
 
-            write_text(place, _text(form, results, title))
+            write_text(place, _text(form, results, title, for_spreadsheets))
             told = f"{place}, {_size(place.stat().st_size)}"
     n = len(results.given)
     say(f"{told}, made of {n:,} record{'s' * (n != 1)}.")
@@ -94,7 +102,7 @@ def _require_place(form: str, place: Path) -> None:
         require_writable(place)
 
 
-def _text(form: str, results: Results, title: str | None) -> str:
+def _text(form: str, results: Results, title: str | None, for_spreadsheets: bool) -> str:
     from kgnn.reports.records_csv import records_csv
     from kgnn.reports.results_page import TITLE, results_page
     from kgnn.reports.summary import summary_markdown
@@ -104,7 +112,7 @@ def _text(form: str, results: Results, title: str | None) -> str:
     if form == "html":
         return results_page(results, title or TITLE)
     if form == "csv":
-        return records_csv(results.given)
+        return records_csv(results.given, for_spreadsheets)
     if form == "latex":
         tables = report_tables(results)
         if not tables:

@@ -23,7 +23,7 @@ from rich.text import Text
 from kgnn.bars import progress_bars as bars_on
 from kgnn.errors import KgnnError, visible
 from kgnn.files import replacing
-from kgnn.graphs.readers.text import is_formula
+from kgnn.graphs.readers.text import harmless
 
 _UNSEEN = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # Names of others' graphs and files are no markup; who wants some says so.
@@ -129,7 +129,7 @@ def csv_line(cells: list[str], for_spreadsheets: bool = False) -> str:
     '=1+1,-1.5,'-x
     """
     if for_spreadsheets:
-        cells = [f"'{cell}" if is_formula(cell) else cell for cell in cells]
+        cells = [harmless(cell) for cell in cells]
     line = _Line()
     csv.writer(line, lineterminator="\n").writerow(cells)
     return line.text

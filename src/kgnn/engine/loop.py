@@ -30,6 +30,12 @@ class History:
     parts: dict[str, list[float]] = field(default_factory=dict)  # of the loss, if it has several
     interrupted: bool = False  # by Ctrl-C; the epochs until then count
 
+    def require_sound(self) -> None:
+        """Refuse a history, read from a file, in which an epoch has not all that others have."""
+        n = len(self.loss)
+        if any(len(each) != n for each in self.parts.values()) or not -1 <= self.best_epoch <= n:
+            raise ValueError("the history of a training does not belong together")
+
     def record(self, steps: list[dict[str, float]]) -> None:
         """Add the mean losses of an epoch's steps."""
         for name in steps[0] if len(steps[0]) > 1 else ():

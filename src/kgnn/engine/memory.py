@@ -43,6 +43,23 @@ class SparseRows:
             matrix.shape[1],
         )
 
+    def require_sound(self) -> None:
+        """Refuse rows, read from a file, that compiled code could not trust."""
+        columns, ends = self.columns, self.offsets
+        is_sound = (
+            columns.shape == self.values.shape == (len(self.values),)
+            and ends.ndim == 1
+            and len(ends) >= 1
+            and (columns.dtype, ends.dtype) == (torch.int32, torch.int32)
+            and self.values.dtype == torch.get_default_dtype()
+            and int(ends[0]) == 0
+            and int(ends[-1]) == len(columns)
+            and bool((ends.diff() >= 0).all())
+            and bool(((columns >= 0) & (columns < self.n_columns)).all())
+        )
+        if not is_sound:
+            raise ValueError("the rows of a sparse matrix do not belong together")
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -252,11 +269,11 @@ class Memory(Network):
     @torch.no_grad()
     def attention(self, prepared: Rows, rounds: list[Fitted]) -> Floats:
         """Return the mean attention over several trainings, ``(n_hops, n_graphs, n_pool)``."""
-        n_hops = int(rounds[0].module.n_hops)  # type: ignore[arg-type]
+        n_hops = int(rounds[0].module.n_hops)
         mean = np.zeros((n_hops, len(prepared), len(self.pool)))
         for fitted in rounds:
             fitted.module.eval()
-            hops = fitted.module.hops(prepared, self.part(fitted.memory))  # type: ignore[operator]
+            hops = fitted.module.hops(prepared, self.part(fitted.memory))
             for hop, (weights, *_) in enumerate(hops):
                 mean[hop][:, fitted.memory] += weights.double().numpy() / len(rounds)
         return mean

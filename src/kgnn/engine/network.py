@@ -19,9 +19,10 @@ from kgnn.engine.fast.quotients import batches_of
 from kgnn.engine.loop import CLIP, History, checkpoint_epochs, recompute_bn_stats, train
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.task import Member, OutOfFold, Task
+from kgnn.engine.trees import Forest
 from kgnn.errors import KgnnError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
-from kgnn.seeds import generator, seeded_torch
+from kgnn.seeds import derive, generator, seeded_torch
 
 Validation = tuple[GraphDataset, Ints]
 # Bound of one forward pass without gradients, so that predictions need bounded memory.
@@ -84,22 +85,38 @@ class Training:
 class Fitted:
     """A trained module with all that it needs to predict; never changed afterwards."""
 
-    module: nn.Module
+    module: Any  # torch's, or a `Forest`
     history: History
     memory: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     memory_targets: Tensor = field(default_factory=lambda: torch.empty(0, 0))
     # Logits of the graphs that judge it. The epoch is the one that the other members' judges choose
     # where these are pooled, so that no graph has a say in its own answer.
     answers: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    others: list[Fitted] = field(default_factory=list)  # from other seeds; they answer as one
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need."""
         return {**vars(self), "answers": np.empty((0, 0))}
 
+    @classmethod
+    def as_one(cls, trained: Sequence[Fitted]) -> Fitted:
+        """Let trainings that differ in their seeds answer together, as a single member."""
+        first, *others = trained
+        if not others:
+            return first
+        answers = (
+            combine([each.answers for each in trained]) if first.answers.size else first.answers
+        )
+        return replace(first, answers=answers, others=others)
+
     def require_sound(self) -> None:
-        """Refuse a memory whose graphs and classes, read from a file, do not belong together."""
+        """Refuse what was read from a file and cannot have been trained."""
+        if not isinstance(self.module, (nn.Module, Forest)):
+            raise ValueError("what was trained is no module")
         n = len(self.memory_targets)
-        if self.memory.shape != (n,) or self.memory_targets.ndim != 2:
+        targets = self.memory_targets
+        is_sound = self.memory.shape == (n,) and targets.ndim == 2
+        if not is_sound or targets.dtype != torch.get_default_dtype():
             raise ValueError("the slots of a memory have no class each")
 
     def with_slots(self, places: Ints) -> Fitted:
@@ -122,6 +139,7 @@ class Learner(ABC):
     needed: tuple[str, ...]  # attributes that predictions need; how to train is not among them
     pool: Any  # the training graphs, prepared
     fitted: list[Fitted]  # by the last `fit`, one for each training
+    varies = False  # whether a few labels leave much to the seed
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need."""
@@ -146,9 +164,10 @@ class Learner(ABC):
         pooled: bool = False,
         changes: Mapping[str, Any] | None = None,
         warm_start: bool = False,
+        repeats: int = 1,
         what: str = "training",
     ) -> list[Fitted]:
-        """Train once for each of ``trainings``; see `Network.fit`."""
+        """Train for each of ``trainings``; see `Network.fit`."""
 
     @abstractmethod
     def _outputs(
@@ -163,16 +182,23 @@ class Learner(ABC):
         than most ideas are worth; their mean is stable.
         """
         members = self.fitted if members is None else members
-        each = [self._outputs(member.module, prepared, member) for member in members]
+        each = [self._answer(member, prepared) for member in members]
         return combine(each) if len(each) > 1 else each[0]
 
     def annotate(self, rows: Ints) -> list[Floats]:
         """Return what each member makes of rows of the pool, as class probabilities."""
         part = self.part(rows)
-        return [
-            np.asarray(softmax(self._outputs(m.module, part, m, self._own_slots(rows, m)), axis=1))
-            for m in self.fitted
+        return [np.asarray(softmax(self._answer(m, part, rows), axis=1)) for m in self.fitted]
+
+    def _answer(self, member: Fitted, prepared: Any, rows: Ints | None = None) -> Floats:
+        """Return a member's logits of prepared graphs, which may be ``rows`` of the pool."""
+        each = [
+            self._outputs(
+                one.module, prepared, one, None if rows is None else self._own_slots(rows, one)
+            )
+            for one in (member, *member.others)
         ]
+        return combine(each) if len(each) > 1 else each[0]
 
     @property
     def is_fitted(self) -> bool:
@@ -214,21 +240,29 @@ class Network(Learner):
         pooled: bool = False,
         changes: Mapping[str, Any] | None = None,
         warm_start: bool = False,
+        repeats: int = 1,
         what: str = "training",
     ) -> list[Fitted]:
         """Train once for each of ``trainings``; the graphs that judge them choose the epoch.
 
         If ``pooled``, all judges together choose one epoch for all. ``changes`` are those of the
-        `OptimizerConfig`. Ctrl-C ends it with the complete trainings, or with the first one as far
-        as it has come.
+        `OptimizerConfig`. With ``repeats``, each is trained so often, from other seeds, and the
+        results answer as one. Ctrl-C ends it with the complete trainings, or with the first one as
+        far as it has come.
         """
+        n_members = len(trainings)
+        trainings = [
+            replace(each, seed=derive(each.seed, "again", again) if again else each.seed)
+            for again in range(repeats)
+            for each in trainings
+        ]
         config = replace(self.optimizer_config, **(changes or {}))
         if not any(len(each.truth) for each in trainings):
             config = replace(config, checkpoints=1)
         jobs = []
-        for training in trainings:
+        for number, training in enumerate(trainings):
             start = self.fitted[training.number] if warm_start else None
-            several = f", {training.number + 1} of {len(trainings)}" if len(trainings) > 1 else ""
+            several = f", {number + 1} of {len(trainings)}" if len(trainings) > 1 else ""
             jobs.append((training, config, start, what + several))
         done: list[Trained] = []
         stopped = False
@@ -246,7 +280,9 @@ class Network(Learner):
         judged = [each.training for each in done]
         default = 0 if self.starts_well else -1
         chosen = _choose_epochs([each.answers for each in done], judged, pooled, default)
-        self.fitted = [each.at(*own) for each, own in zip(done, chosen, strict=True)]
+        trained = [each.at(*own) for each, own in zip(done, chosen, strict=True)]
+        places = range(min(n_members, len(trained)))
+        self.fitted = [Fitted.as_one(trained[place::n_members]) for place in places]
         if stopped:  # the caller decides whether to use it
             raise KeyboardInterrupt
         return self.fitted
@@ -507,6 +543,7 @@ class GraphNetwork(Network):
 
     name = "gnn"
     needed = ("node_features", "layers", "fitted")
+    varies = True
 
     def __init__(
         self,

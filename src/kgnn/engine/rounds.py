@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -117,6 +117,7 @@ class Plan:
     batch_size: int | None = None
     judge: str = ALL  # whose likelihood on VAL ranks the rounds: a network's, or that of all
     committee: int = 1  # members of each network where the labels are not dealt into folds
+    teachers: int = 1  # GNNs of each fold that annotate as one in the first round
 
     def for_students(self) -> dict[str, int]:
         """Return what is different in trainings with pseudo-labels."""
@@ -222,7 +223,9 @@ class Course:
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need."""
-        return {**vars(self), "held_out": []}
+        used = {id(each) for each in self.used}
+        rounds = [each if id(each) in used else replace(each, fitted=[]) for each in self.rounds]
+        return {**vars(self), "rounds": rounds, "held_out": []}
 
 
 class RoundTrainer:
@@ -263,6 +266,8 @@ class RoundTrainer:
     @contextmanager
     def interruptible(self) -> Iterator[None]:
         """After Ctrl-C keep the finished rounds, if there are any."""
+        self._numbers = track(range(1 + self.plan.rounds), "rounds")
+        next(self._numbers)  # round 0 begins
         try:
             yield
         except KeyboardInterrupt:
@@ -298,6 +303,7 @@ class RoundTrainer:
             pooled=task.validation is None,
             changes=plan.for_students() if number else None,
             warm_start=plan.warm_start and number > 0 and network.is_fitted,
+            repeats=plan.teachers if self.task.folds and network.varies and not number else 1,
             what=f"round {number}, {network.name}",
         )
 
@@ -383,10 +389,10 @@ class RoundTrainer:
     def rounds(self) -> Iterator[int]:
         """Yield the number of graphs to select in each round, until there is a reason to stop."""
         n_unlabeled = len(self.task.unlabeled)
-        for number in track(range(1, 1 + self.plan.rounds), "rounds"):
+        for number in self._numbers:
             if reason := self._reason_to_stop(n_unlabeled):
                 self.course.termination_condition = reason
-                return
+                break
             yield math.ceil(min(1.0, self.plan.growth * number) * n_unlabeled - 1e-9)
 
     def _reason_to_stop(self, n_unlabeled: int) -> str | None:

@@ -79,7 +79,20 @@ class Familiar:
             self.sizes.shape == (2,)
             and 0 <= self.sizes[0] <= self.sizes[1]
             and self.neighborhoods.ndim == 1
+            and bool((self.neighborhoods[1:] > self.neighborhoods[:-1]).all())
+            and len(set(self.label_names)) == len(self.label_names)
             and 0 <= self.usual <= 1
+        )
+
+    def knows(self, graphs: GraphDataset) -> bool:
+        """Tell whether graphs may be among those that were summarized."""
+        graphs = written_out(graphs)
+        return (
+            (graphs.node_labels is not None) == self.has_labels
+            and not self._unknown_labels(graphs).any()
+            and self.sizes[0] <= graphs.graph_sizes.min()
+            and graphs.graph_sizes.max() <= self.sizes[1]
+            and bool(np.isin(_neighborhoods(graphs), self.neighborhoods).all())
         )
 
     def compare(self, graphs: GraphDataset) -> list[Novelty]:

@@ -69,17 +69,17 @@ _ENTRIES = (
            "Degree profiles with a random forest (not in the paper)"),
     _entry("wl-linear", "wl_linear:WLLinear", "peer", 1, "the baseline of this library",
            "KGNN's kernel features with a logistic regression (not in the paper)"),
-    _entry("kgnn", "kgnn:KGNN", "kgnn", 7, "Ju et al., WSDM 2022",
+    _entry("kgnn", "kgnn:KGNN", "kgnn", 8, "Ju et al., WSDM 2022",
            "A GNN and a kernel memory network that teach each other"),
     _entry("gnn-sup", "gnn_sup:GNNSup", "ablation", 2, "Xu et al., ICLR 2019; Ju et al., WSDM 2022",
            "The GNN on labeled graphs alone"),
     _entry("memnn-sup", "memnn_sup:MemNNSup", "ablation", 4, "Ju et al., WSDM 2022",
            "The memory network on labeled graphs alone"),
-    _entry("gnn-self", "gnn_self:GNNSelf", "ablation", 3, "Ju et al., WSDM 2022",
+    _entry("gnn-self", "gnn_self:GNNSelf", "ablation", 4, "Ju et al., WSDM 2022",
            "The GNN, self-trained"),
-    _entry("ensemble-self", "ensemble_self:EnsembleSelf", "ablation", 5, "Ju et al., WSDM 2022",
+    _entry("ensemble-self", "ensemble_self:EnsembleSelf", "ablation", 6, "Ju et al., WSDM 2022",
            "GNN and memory network as one model, self-trained"),
-    _entry("kgnn-sep", "kgnn_sep:KGNNSep", "ablation", 7, "Ju et al., WSDM 2022",
+    _entry("kgnn-sep", "kgnn_sep:KGNNSep", "ablation", 8, "Ju et al., WSDM 2022",
            "KGNN without the check that both networks agree"),
 )
 # fmt: on
@@ -108,6 +108,18 @@ def method_class(name: str) -> type[GraphClassifier]:
     module, _, attribute = known[name.lower()].path.partition(":")
     cls: type[GraphClassifier] = getattr(import_module(module), attribute)
     return cls
+
+
+def entry_of(name: str) -> Entry:
+    """Return a method as it is listed; one from a file has the revision that its class says."""
+    if ".py:" in name:
+        file, _, title = name.rpartition(":")
+        revision = getattr(method_class(name), "revision", 1)
+        return Entry(name, name, "plug-in", f"{title} from {file}", "", revision)
+    known = entries()
+    if name not in known:
+        raise UnknownNameError.of("method", name, known)
+    return known[name]
 
 
 def _class_from_file(name: str) -> type[GraphClassifier]:

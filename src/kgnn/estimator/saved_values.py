@@ -32,6 +32,7 @@ import numpy as np
 import torch
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from kgnn.errors import MissingExtraError, excerpt
@@ -272,7 +273,11 @@ class Reader:
             raise ValueError(f"'{tree['class']}' is a module")
         if computed := [key for key in state if _is_computed(cls, key)]:
             raise ValueError(f"'{tree['class']}' computes {computed[0]} itself")
-        if dataclasses.is_dataclass(cls) and not hasattr(cls, "saved_state"):
+        needed = set(getattr(cls, "needed", state))
+        # A part of another network has no trainings of its own.
+        if state.keys() - needed or needed - state.keys() - {"fitted"}:
+            raise ValueError(f"'{tree['class']}' has other attributes: {sorted(state)}")
+        if dataclasses.is_dataclass(cls):
             names = {each.name for each in dataclasses.fields(cls)}
             own = state.keys() - names
             if issubclass(cls, BaseEstimator):  # which has fitted attributes besides
@@ -285,6 +290,8 @@ class Reader:
             _require_types(value)
         if hasattr(value, "require_sound"):
             value.require_sound()
+        elif isinstance(value, StandardScaler):
+            _require_sound_scaler(value)
         return value
 
     def _module(self, tree: dict[str, Any]) -> nn.Module:
@@ -350,6 +357,17 @@ def _known_class(name: str) -> type:
     return _known_classes()[name]
 
 
+def _require_sound_scaler(scaler: StandardScaler) -> None:
+    """Refuse a class of scikit-learn, which does not check itself, with arrays of other shapes."""
+    expected = np.float64, (scaler.n_features_in_,)
+    for name in ("mean_", "var_", "scale_"):
+        array = getattr(scaler, name)
+        if array is not None and (array.dtype, array.shape) != expected:
+            raise ValueError(f"'{name}' of 'StandardScaler' is not what it learned")
+    if type(scaler.n_samples_seen_) not in (int, float):  # which depends on its version
+        raise ValueError("'StandardScaler' has seen no number of samples")
+
+
 def _require_types(value: Any) -> None:
     """Refuse an object with a field of another type than it is declared to have."""
     for name, annotation in fields_of(type(value)).items():
@@ -363,6 +381,8 @@ def _fits(value: Any, annotation: Any) -> bool:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:  # a parameter with its bounds
         return _fits(value, arguments[0])
+    if annotation is Any:
+        return True
     if origin is Literal:
         return value in arguments
     if origin in (Union, UnionType):

@@ -126,7 +126,8 @@ def _require_sound_model(model: GraphClassifier) -> None:
         and all(isinstance(name, str) for name in model.target_names_),
         "sharpness_": type(model.sharpness_) is float and model.sharpness_ > 0,
         "interrupted_": type(model.interrupted_) is bool,
-        "familiar_": isinstance(model.familiar_, Familiar) and model.familiar_.is_sound(),
+        "familiar_": isinstance(model.familiar_, Familiar)
+        and model.familiar_.is_sound() and model.familiar_.knows(graphs),
         "held_out_": held is None
         or (isinstance(held, HeldOut) and held.is_sound(n_classes)),
         "fitted_on_": isinstance(told[0], str)

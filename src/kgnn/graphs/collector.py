@@ -117,6 +117,8 @@ class GraphCollector:
         _require_text(place, "target and name", told)
         attributes = finite(node_attributes, f"{place}: node attributes")
         weights = finite(edge_weights, f"{place}: edge weights")
+        if weights is not None and weights.ndim != 1:
+            raise GraphDataError(f"{place}: an edge has one weight, got {excerpt(weights[0])}")
         of_edges = finite(edge_attributes, f"{place}: edge attributes")
         columns = (
             (self._node_labels, n_nodes, node_labels),

@@ -127,7 +127,17 @@ class Mark(NamedTuple):
 
 def label_colors(sketches: Iterable[Sketch]) -> dict[str, str]:
     """Give the labels of nodes a color each, as far as there are colors; others are muted."""
-    counts = Counter(label for sketch in sketches for label in sketch.node_labels)
+    return colors_by_frequency(Counter(lb for sketch in sketches for lb in sketch.node_labels))
+
+
+def colors_by_frequency(counts: Mapping[str, int]) -> dict[str, str]:
+    """Give labels a color each, the most frequent first, as far as there are colors.
+
+    Examples
+    --------
+    >>> colors_by_frequency({"C": 7, "O": 9})
+    {'O': 's1', 'C': 's0'}
+    """
     often = sorted(counts, key=lambda label: (-counts[label], label))
     # The second color is that of drawings without labels.
     order = [1, 0, *range(2, len(often))]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError
+from kgnn.errors import GraphDataError, KgnnWarning, MissingExtraError, excerpt
 from kgnn.graphs.collector import GraphCollector, require_graphs
 from kgnn.graphs.graph import Graph, GraphDataset
 from kgnn.graphs.labels import by_position, known_or_none, require_length, targets_by_position
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 Table = NDArray[Any]
+
+# What is read of a ``Data``, with what says how to read it.
+_READ = ("x", "node_attributes", "edge_index", "edge_attr", "edge_weight", "edge_attributes", "y")
+_ABOUT = ("name", "num_nodes", "node_label_names", "edge_label_names", "class_names")
 
 
 def from_pyg(
@@ -38,6 +42,7 @@ def from_pyg(
     """Pack PyG ``Data`` objects into a dataset; the module says how their tensors are read.
 
     Directed graphs are read as undirected, with a warning, unless ``directed`` says what is meant.
+    Data under other keys, such as ``pos``, are not used; a warning names them.
 
     Parameters
     ----------
@@ -67,6 +72,7 @@ def from_pyg(
             KgnnWarning,
             stacklevel=2,
         )
+    _warn_of_unread(graphs)
     collector = GraphCollector(directed)
     for row, data in enumerate(graphs):
         place = f"data_list[{row}]"
@@ -103,6 +109,17 @@ def torch_geometric() -> Any:
     except ImportError as error:
         raise MissingExtraError.of("PyG Data", "torch-geometric", "pyg") from error
     return torch_geometric
+
+
+def _warn_of_unread(graphs: list[Any]) -> None:
+    keys = dict.fromkeys(key for data in graphs for key in data.keys())  # noqa: SIM118
+    if others := [key for key in keys if key not in (*_READ, *_ABOUT)]:
+        listed = excerpt(", ".join(map(repr, others)), 100)
+        warnings.warn(
+            f"The graphs have data that are not used, under {listed}; read are {', '.join(_READ)}.",
+            KgnnWarning,
+            stacklevel=3,
+        )
 
 
 def _node_data(graphs: list[Any]) -> tuple[list[Any], list[Any]]:

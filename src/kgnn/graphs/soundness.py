@@ -76,7 +76,10 @@ def _checks(graphs: GraphDataset) -> Iterator[tuple[str, bool]]:
 
 
 def _are_texts(names: object) -> bool:
-    return isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    """Tell whether names are distinct texts."""
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        return False
+    return len(set(names)) == len(names)
 
 
 def _are_offsets(offsets: Ints, n: int, end: int) -> bool:

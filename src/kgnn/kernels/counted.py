@@ -7,6 +7,7 @@ as 64-bit hashes of the content; all else is here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,6 +108,26 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
         """Return kernel values between graphs, over what is in the vocabulary."""
         features = self.transform(graphs)
         return gram(features, None if others is None else self.transform(others))
+
+    def require_sound(self) -> None:
+        """Refuse columns, read from a file, that are not those of a sorted vocabulary."""
+        vocabulary, ends = getattr(self, "vocabulary_", None), [0]
+        if vocabulary is None:  # not fitted: a parameter
+            return
+        for each in vocabulary:
+            is_list = isinstance(each, np.ndarray) and (each.dtype, each.ndim) == (np.uint64, 1)
+            if not is_list or not (each[1:] > each[:-1]).all():
+                raise ValueError(f"the vocabulary of '{type(self).__name__}' is not sorted")
+            ends.append(ends[-1] + len(each) + (self.unseen == "count"))
+        blocks = [slice(a, b) for a, b in pairwise(ends)]
+        scales = getattr(self, "scales_", [1.0] * len(blocks))
+        if (
+            self.levels_ != blocks
+            or self.n_features_out_ != ends[-1]
+            or len(scales) != len(blocks)
+            or not all(type(each) is float and each > 0 for each in scales)
+        ):
+            raise ValueError(f"the columns of '{type(self).__name__}' are not its vocabulary's")
 
     def _count(self, graphs: GraphDataset) -> Counts:
         """Count what each graph contains."""

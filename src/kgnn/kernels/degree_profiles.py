@@ -48,6 +48,12 @@ class DegreeProfiles(TransformerMixin, BaseEstimator):
         self.node_label_names_ = as_dataset(graphs).node_label_names
         return self
 
+    def require_sound(self) -> None:
+        """Refuse what a file says if it is not the names of labels."""
+        names = vars(self).get("node_label_names_", ())
+        if vars(self).keys() - {"node_label_names_"} or not isinstance(names, tuple):
+            raise ValueError("degree profiles have other attributes than labels of nodes")
+
     def transform(self, graphs: GraphDataset) -> Floats:
         """Return the features of graphs, ``(n_graphs, n_features)``."""
         check_is_fitted(self, "node_label_names_")

@@ -27,6 +27,7 @@ Sentences = Sequence[Sequence[str]]  # of one document
 # gensim leaves out what is beyond this many words of a sentence.
 _LONGEST = 10_000
 _RATES = 0.025, 0.0001  # from, to
+_MOST_WORK = 1 << 20  # passes by words of noise that a file may ask for
 
 
 class ParagraphVectors:
@@ -101,6 +102,37 @@ class ParagraphVectors:
             state["counts"] = np.array([words.get_vecattr(w, "count") for w in words.index_to_key])
             state["vectors"], state["hidden"] = np.asarray(words.vectors), np.asarray(hidden)
         return state
+
+    def require_sound(self) -> None:
+        """Refuse what a file says if gensim's compiled code could not trust it."""
+        saved = dict(vars(self))
+        numbers = [saved.pop(name) for name in ("dimensions", "negatives", "epochs", "min_count")]
+        window, seed, words = (saved.pop(name) for name in ("window", "seed", "words"))
+        whole = [*numbers, 1 if window is None else window, seed]
+        is_sound = (
+            all(type(each) is int for each in whole)
+            and all(each >= 1 for each in whole[:-1])
+            and self.epochs * self.negatives <= _MOST_WORK
+            and 0 <= seed < 1 << 32
+            and isinstance(words, list)
+            and all(isinstance(word, str) for word in words)
+            and len(set(words)) == len(words)
+            and saved.keys() == ({"counts", "vectors", "hidden"} if words else set())
+        )
+        if is_sound and words:
+            shape = (len(words), self.dimensions)
+            counts = saved.pop("counts")
+            is_sound = (
+                isinstance(counts, np.ndarray)
+                and (counts.dtype, counts.shape) == (np.int64, shape[:1])
+                and bool((counts > 0).all())
+                and all(
+                    isinstance(each, np.ndarray) and (each.dtype, each.shape) == (np.float32, shape)
+                    for each in saved.values()
+                )
+            )
+        if not is_sound:
+            raise ValueError("the vectors of words are not what was learned")
 
     @cached_property
     def model_(self) -> Any:

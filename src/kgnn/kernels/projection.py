@@ -43,6 +43,21 @@ class Projection:
         self.factor = 1.0 if is_rounding else float(np.sqrt(self.length / spread))
         return self
 
+    def require_sound(self) -> None:
+        """Refuse what a file says if it is no basis with a center."""
+        center, numbers = self.center, (self.dimensions, self.seed)
+        is_sound = (
+            all(type(each) is int and each >= 0 for each in numbers)
+            and all(type(each) in (int, float) and each > 0 for each in (self.length, self.factor))
+            and isinstance(self.basis, np.ndarray)
+            and isinstance(center, np.ndarray)
+            and self.basis.dtype == center.dtype == np.float32
+            and center.shape == self.basis.shape[1:]
+            and center.ndim == 1
+        )
+        if not is_sound:
+            raise ValueError("a projection has no basis and center that belong together")
+
     def transform(self, features: sparse.csr_array) -> NDArray[np.float32]:
         """Return the coordinates of feature rows, ``(n, n_coordinates)``."""
         coordinates: Any = features.astype(np.float32) @ self.basis

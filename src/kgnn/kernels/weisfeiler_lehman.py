@@ -150,6 +150,28 @@ class WeisfeilerLehman(CountedFeatures):
             names += [f"wl{depth}_unseen"] * (self.unseen == "count")
         return np.array(names, dtype=np.str_)
 
+    def require_sound(self) -> None:
+        """Refuse what a file says of attributes, if it does not belong together."""
+        super().require_sound()
+        if not hasattr(self, "vocabulary_"):
+            return
+        cells, scaling, n = self.cells_, self.scaling_, sum(self.widths_)
+        is_counted = isinstance(self.widths_, tuple) and list(map(type, self.widths_)) == [int, int]
+        expected = [(len(each), n) for each in cells]
+        if (
+            not is_counted
+            or not isinstance(self.edge_kinds_, EdgeKinds)
+            or not isinstance(scaling, tuple)
+            or len(cells) != (len(self.attributes) if n else 0)
+            or [len(each) for each in scaling] != ([n, n] if cells else [])
+            or not all(type(number) is float for each in scaling for number in each)
+            or [each.shape for each in cells] != expected
+            or any(each.dtype != np.float64 for each in cells)
+            or (cells and [each.shape for each in self.ranges_] != [(*s, 2) for s in expected])
+            or (cells and any(each.dtype != np.float64 for each in self.ranges_))
+        ):
+            raise ValueError("the cells of attributes do not belong together")
+
     # -- inside -----------------------------------------------------------------------------------
 
     def _start(self, graphs: GraphDataset) -> None:

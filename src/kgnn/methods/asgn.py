@@ -119,7 +119,7 @@ class ASGN(PretrainedClassifier):
     pseudo_weight: NonNegative = 0.5
     active: bool = False
 
-    _not_saved: ClassVar[tuple[str, ...]] = ("teacher_", "encoder_")
+    _not_saved: ClassVar[tuple[str, ...]] = ("teacher_", "encoder_", "labeled_")
     # A teacher that has seen a label passes it on to the student that the label should judge.
     _cross_fits: ClassVar[bool] = False
 

@@ -147,6 +147,22 @@ class DeepKernel(TransformerMixin, BaseEstimator):
             self.vectors_: Floats = _unit_rows(learn(together, self.dimensions, self.seed))
         return self
 
+    def require_sound(self) -> None:
+        """Refuse vectors, read from a file, that are not those of the base's columns."""
+        there, vectors = self.with_vector_, getattr(self, "vectors_", None)
+        is_sound = (
+            isinstance(self.base_, CountedFeatures)
+            and isinstance(there, np.ndarray)
+            and there.dtype == np.bool_
+            and there.shape == (self.base_.n_features_out_,)
+            and (vectors is None) == (self.embedding is None)
+        )
+        if vectors is not None:
+            is_sound = is_sound and vectors.dtype == np.float64 and vectors.ndim == 2
+            is_sound = is_sound and len(vectors) == there.sum()
+        if not is_sound:
+            raise ValueError("the vectors of substructures do not belong together")
+
     def transform(self, graphs: GraphDataset) -> sparse.csr_array:
         """Return features: coordinates of what has a vector, then counts of what has none."""
         check_is_fitted(self, "base_")

@@ -102,6 +102,7 @@ class JointNetwork(Network):
 
     name = "ensemble"
     needed = ("gnn", "memory", "fitted")
+    varies = True
 
     def __init__(
         self, gnn: GraphNetwork, memory: Memory, build: Callable[[nn.Module, nn.Module], nn.Module]

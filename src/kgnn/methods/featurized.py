@@ -171,6 +171,16 @@ class SupportKernel:
         factor = 1.0 / (width * mean) if mean > 0 else 1.0
         return cls(support, np.exp(-factor * np.maximum(distances, 0.0)), factor, True)
 
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need."""
+        return {**vars(self), "values": np.empty((0, 0))}
+
+    def require_sound(self) -> None:
+        """Refuse a kernel, read from a file, that compares with nothing or scales to nothing."""
+        is_table = len(self.support.shape) == 2 and self.support.dtype.kind in "iuf"
+        if not is_table or not self.factor > 0:
+            raise ValueError("a kernel has no labeled graphs to compare with, or no scale")
+
     def __call__(self, features: Features) -> Floats:
         """Return the kernel values of graphs with the labeled ones, ``(n, n_labeled)``."""
         products = gram(features, self.support)
@@ -236,6 +246,24 @@ class Machine:
             np.asarray(svm.dual_coef_),
             np.asarray(svm.intercept_),
         )
+
+    def require_sound(self) -> None:
+        """Refuse arrays, read from a file, that are not those of one machine."""
+        ends, n = self.class_ends, len(self.support)
+        pairs = self.n_classes * (self.n_classes - 1) // 2
+        is_sound = (
+            self.support.shape == (n,)
+            and bool((self.support >= 0).all())
+            and ends.ndim == 1
+            and self.n_classes >= 2
+            and ends[0] == 0
+            and ends[-1] == n
+            and bool((np.diff(ends) >= 0).all())
+            and self.coefficients.shape == (self.n_classes - 1, n)
+            and self.intercepts.shape == (pairs,)
+        )
+        if not is_sound:
+            raise ValueError("the arrays of a support vector machine do not belong together")
 
     @property
     def n_classes(self) -> int:

@@ -187,6 +187,20 @@ class GraphInformation:
         self.basis = basis
         return self
 
+    def require_sound(self) -> None:
+        """Refuse what a file says if it is no coordinates of colors."""
+        shares, basis = self.shares, self.basis
+        is_sound = (
+            all(type(each) is int and each >= 0 for each in (self.dimensions, self.seed))
+            and isinstance(shares, np.ndarray)
+            and isinstance(basis, np.ndarray)
+            and shares.dtype == basis.dtype == np.float64
+            and shares.ndim == 1
+            and basis.shape == (len(shares), self.dimensions)
+        )
+        if not is_sound:
+            raise ValueError("the coordinates of colors do not belong together")
+
     def transform(self, counts: sparse.csr_array) -> Floats:
         """Return the coordinates of rows."""
         return np.asarray(self._information(counts) @ self.basis)

@@ -512,6 +512,7 @@ _PAPER = {
     "use_validation": False,
     "cross_fit": 0,
     "committee": 1,
+    "teachers": 1,
     # Algorithm 1, Eqs. 14 to 16 and the selection of §4.5
     "start_memory": False,
     "order": "alternate",

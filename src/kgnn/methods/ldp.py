@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kgnn.engine.forest import Forest
 from kgnn.engine.task import Task
+from kgnn.engine.trees import Forest
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset

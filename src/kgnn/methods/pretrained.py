@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -140,6 +140,8 @@ class PretrainedClassifier(Pretraining, NeuralClassifier):
     """
 
     committee: Count = 3
+
+    _not_saved: ClassVar[tuple[str, ...]] = ("encoder_",)
 
     def _gnn(self, task: Task) -> GraphNetwork:
         # If this fit is stopped while pre-training, an earlier one must not pass for it.

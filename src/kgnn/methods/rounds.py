@@ -32,6 +32,9 @@ class RoundsClassifier(GraphClassifier):
     committee : int
         Members of each network, which differ in their seeds and predict together. With
         ``cross_fit`` there is one for each fold instead.
+    teachers : int
+        Networks with a GNN that each fold has before the first round. They differ in their seeds
+        and annotate as one: with few labels a single one is mostly chance.
     rounds : int
         Rounds of annotation after the first training.
     growth : float
@@ -68,6 +71,7 @@ class RoundsClassifier(GraphClassifier):
     """
 
     committee: Count = 3
+    teachers: Count = 3
     rounds: CountOrZero = 1
     growth: Share = 1.0
     student_epochs: Count | None = 8
@@ -103,6 +107,7 @@ class RoundsClassifier(GraphClassifier):
             batch_size=self.student_batch_size,
             judge=judge,
             committee=self.committee,
+            teachers=self.teachers,
         )
 
     def _finish(self, task: Task, networks: list[Learner], course: Course) -> OutOfFold | None:

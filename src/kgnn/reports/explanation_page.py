@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from markupsafe import Markup
 from threadpoolctl import threadpool_limits
 
 from kgnn.estimator.evidence import ALL, MOST_EVIDENCE, PREDICTION, Substructure
@@ -19,7 +20,7 @@ from kgnn.estimator.explanation import (
 from kgnn.graphs.drawing import Mark, Sketch, draw, size_in_words
 from kgnn.graphs.molecule_drawing import MOLECULE_NOTE, is_drawn_as_molecule
 from kgnn.reports.colors import network_color
-from kgnn.reports.page import render
+from kgnn.reports.page import render, render_part
 from kgnn.reports.paper import network_title
 
 _MOST_CLASSES = 8
@@ -38,50 +39,62 @@ def explanation_page(explanation: Explanation) -> str:
     >>> page[:15], page.count('<svg xmlns')
     ('<!doctype html>', 6)
     """
-    graph, word = explanation.graph, explanation.graph.words[0]
+    graph, values = explanation.graph, _values(explanation)
+    return render(
+        "explanation.html",
+        f"Graph {graph.name}: class {explanation.predicted}",
+        f"{explanation.method}, probability {explanation.confidence:.1%} · {size_in_words(graph)}",
+        **values,
+    )
+
+
+def explanation_parts(explanation: Explanation) -> Markup:
+    """Return the same without the page around it."""
+    return render_part("explanation_parts.html", **_values(explanation))
+
+
+def _values(explanation: Explanation) -> dict[str, Any]:
+    """Return what the templates show."""
+    _graph, word = explanation.graph, explanation.graph.words[0]
     own = explanation.proba[PREDICTION]
     kept = sorted(sorted(range(len(own)), key=lambda c: -own[c])[:_MOST_CLASSES])
     has_memory = bool(explanation.elsewhere)
     hops = range(len(explanation.elsewhere))
     near = "Labeled graphs that the memory attends to" if has_memory else "Similar labeled graphs"
-    parts = {
-        "prediction": "Prediction",
-        "evidence": "Evidence for and against",
-        "neighbors": near,
-        "reading": "How to read this",
-    }
     with threadpool_limits(1):  # matrices of layouts are small: more threads wait for each other
         drawn, notes = _marked(explanation)
         shown = zip(explanation.neighbors, explanation.neighbor_graphs, strict=True)
         neighbors = [_neighbor(each, sketch, explanation) for each, sketch in shown]
-    return render(
-        "explanation.html",
-        f"Graph {graph.name}: class {explanation.predicted}",
-        f"{explanation.method}, probability {explanation.confidence:.1%} · {size_in_words(graph)}",
-        parts,
-        explanation=explanation,
-        classes=[
+    return {
+        "parts": {
+            "prediction": "Prediction",
+            "evidence": "Evidence for and against",
+            "neighbors": near,
+            "reading": "How to read this",
+        },
+        "explanation": explanation,
+        "classes": [
             (str(explanation.classes[c]), explanation.classes[c] == explanation.predicted)
             for c in kept
         ],
-        networks=[
+        "networks": [
             ("model", "s6", [proba[c] for c in kept])
             if who == PREDICTION
             else (network_title(who), network_color(who), [proba[c] for c in kept])
             for who, proba in explanation.proba.items()
             if who != ALL
         ],
-        left_out=len(own) - len(kept),
-        promised=promised(explanation),
-        familiarity=familiarity(explanation),
-        drawn=drawn,
-        notes=[*notes, *explanation.evidence.notes],
-        evidence_for=[_part(each, word) for each in explanation.speaking()],
-        evidence_against=[_part(each, word) for each in explanation.speaking(against=True)],
-        neighbors=neighbors,
-        hop_headings=["labeled graph", "kernel value", *(f"hop {hop + 1}" for hop in hops)],
-        hops=_hops(explanation) if has_memory else [],
-    )
+        "left_out": len(own) - len(kept),
+        "promised": promised(explanation),
+        "familiarity": familiarity(explanation),
+        "drawn": drawn,
+        "notes": [*notes, *explanation.evidence.notes],
+        "evidence_for": [_part(each, word) for each in explanation.speaking()],
+        "evidence_against": [_part(each, word) for each in explanation.speaking(against=True)],
+        "neighbors": neighbors,
+        "hop_headings": ["labeled graph", "kernel value", *(f"hop {hop + 1}" for hop in hops)],
+        "hops": _hops(explanation) if has_memory else [],
+    }
 
 
 def _marked(explanation: Explanation) -> tuple[Any, list[str]]:

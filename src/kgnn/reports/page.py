@@ -22,10 +22,7 @@ def render(template: str, title: str, summary: str, parts: Mapping[str, str], **
 
     ``parts`` names its sections and gives their headings.
     """
-    colors = {"LIGHT": LIGHT, "DARK": DARK}
-    style = _file("page.css")
-    for name, own in colors.items():
-        style = style.replace(f"/*{name}*/", "".join(f"--{k}:{v};" for k, v in own.items()))
+    style = stylesheet()
     script = _file("page.js")
     # Its own style and script and nothing else: no network, no other code.
     policy = (
@@ -45,6 +42,20 @@ def render(template: str, title: str, summary: str, parts: Mapping[str, str], **
             **values,
         )
     )
+
+
+def render_part(template: str, **values: Any) -> Markup:
+    """Return a part of a page, for another page with the same style; all values are escaped."""
+    return Markup(_environment().get_template(template).render(**values))
+
+
+@cache
+def stylesheet() -> str:
+    """Return the style of all pages, in colors for white and for black."""
+    style = _file("page.css")
+    for name, own in {"LIGHT": LIGHT, "DARK": DARK}.items():
+        style = style.replace(f"/*{name}*/", "".join(f"--{k}:{v};" for k, v in own.items()))
+    return style
 
 
 def drawings(module: str, kind: str, *arguments: Any) -> tuple[list[dict[str, Any]], str]:

@@ -43,14 +43,16 @@ _NETWORKS = {"gnn": "GNN", "memory": "memory", "forest": "forest", "all": "all t
 
 
 def method_title(name: str) -> str:
-    """Return the paper's name of a method; other methods keep their own.
+    """Return the paper's name of a method; others keep their own, without the file they are in.
 
     Examples
     --------
     >>> method_title("pi-model"), method_title("my-method")
     ('Π-Model', 'my-method')
+    >>> method_title("peers/forest.py:MyForest")
+    'MyForest'
     """
-    return METHOD_TITLES.get(name, name)
+    return METHOD_TITLES.get(name, name.rpartition(".py:")[2])
 
 
 def dataset_title(name: str) -> str:

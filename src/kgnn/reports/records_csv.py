@@ -10,6 +10,7 @@ from typing import Any
 
 from kgnn.benchmark.record import Record
 from kgnn.evaluation.metrics import METRICS
+from kgnn.graphs.readers.text import harmless
 
 _CELL = ("dataset", "method", "protocol", "labels", "seed", "parameters", "revision", "fingerprint")
 _NUMBERS = (
@@ -26,15 +27,17 @@ COLUMNS = (
 )
 
 
-def records_csv(records: Iterable[Record]) -> str:
-    r"""Return a table with a row for each record, done or not, under the names in ``COLUMNS``.
+def records_csv(records: Iterable[Record], for_spreadsheets: bool = False) -> str:
+    """Return a table with a row for each record, done or not, under the names in ``COLUMNS``.
 
-    What there is none of is empty; what has parts, such as parameters, is JSON.
+    What there is none of is empty; what has parts, such as parameters, is JSON. With
+    ``for_spreadsheets``, an apostrophe goes before text that would be run as a formula.
     """
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows(records))
+    for row in rows(records):
+        writer.writerow({k: harmless(v) for k, v in row.items()} if for_spreadsheets else row)
     return buffer.getvalue()
 
 

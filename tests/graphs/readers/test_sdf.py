@@ -77,3 +77,23 @@ def test_bad_records_are_listed_with_their_lines(tmp_path):
 def test_an_empty_file_is_refused(tmp_path, text):
     with pytest.raises(GraphDataError, match="holds no molecules"):
         load(written(tmp_path, text))
+
+
+def test_a_data_field_that_comes_twice_is_refused_with_both_values(tmp_path):
+    twice = record("CCN", "b", label="no").replace("$$$$", ">  <label>\nyes\n\n$$$$")
+    path = written(tmp_path, record("CCO", "a", label="yes") + twice)
+    with pytest.raises(GraphDataError, match=r"line \d+: .*'label' comes twice, .*'no'.*'yes'"):
+        load(path)
+    skipped = Skipped()
+    assert [graph.name for graph in load(path, on_error=skipped)] == ["a"]
+    assert skipped.n == 1
+
+
+def test_bytes_that_are_no_text_are_refused_in_a_class_and_bear_no_meaning_elsewhere(tmp_path):
+    text = record("CCO", "a", label="x", note="caf\N{LATIN SMALL LETTER E WITH ACUTE}")
+    path = tmp_path / "drugs.sdf"
+    path.write_bytes(text.encode("latin-1"))
+    assert load(path)[0].target == "x"
+    assert [cells["note"] for _, cells in find_format(path).cells(path)] == ["caf?"]
+    with pytest.raises(GraphDataError, match="line 1: target and name must be text"):
+        load(path, target_column="note")

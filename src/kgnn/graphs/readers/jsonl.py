@@ -61,15 +61,23 @@ def _graphs_in(path: Path, max_bytes: int | None, on_error: ErrorHandler) -> Fou
     for number, line in numbered_lines(path, max_bytes, on_error):
         place = f"{path}, line {number}"
         try:
-            graph = _graph(_parsed(line))
-        except RecursionError:
-            on_error(GraphDataError(f"{place}: nested too deeply to be a graph"))
-        except _LineError as error:
-            on_error(GraphDataError(f"{place}: {error}"))
+            graph = graph_of_line(place, line)
+        except GraphDataError as error:
+            on_error(error)
         else:
             yield place, graph
     if place is None:
         raise GraphDataError(f"{path} holds no graphs; each line is to be a JSON object")
+
+
+def graph_of_line(place: str, line: str) -> dict[str, Any]:
+    """Return what `GraphCollector.add` takes of a line; errors begin with the place."""
+    try:
+        return _graph(_parsed(line))
+    except RecursionError as error:
+        raise GraphDataError(f"{place}: nested too deeply to be a graph") from error
+    except _LineError as error:
+        raise GraphDataError(f"{place}: {error}") from error
 
 
 def write(dataset: GraphDataset, path: str | Path) -> None:

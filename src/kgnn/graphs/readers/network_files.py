@@ -191,6 +191,7 @@ class _Structure:
         self.ends: list[tuple[str, int]] = []  # of edges, with their line
         self.n_graphs = 0
         self.keys: list[set[str]] = []  # of the data of each open element
+        self.declared: set[tuple[str, ...]] = set()  # ids and names of data
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.StartDoctypeDeclHandler = self._refuse_declarations
         self.parser.StartElementHandler = self._start
@@ -203,7 +204,7 @@ class _Structure:
         except GraphDataError:
             raise
         except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: its encoding
-            raise GraphDataError(f"{self.path} is not well-formed XML: {error}") from error
+            raise GraphDataError(f"{self.path} is not well-formed XML: {excerpt(error)}") from error
         for end, line in self.ends:
             if end not in self.nodes:
                 self._refuse(f"an edge names node '{excerpt(end)}', which is not declared", line)
@@ -223,6 +224,9 @@ class _Structure:
             self.ends += [(given[end], line) for end in ("source", "target") if end in given]
         elif name == "hyperedge":
             self._refuse("a hyperedge joins more than two nodes, which cannot be read")
+        elif name == "key":
+            self._declare("id", given)
+            self._declare("attr.name", given)
         elif name in ("data", "attvalue"):
             # A value that changes over time may be there many times.
             key = str([given.get(each) for each in ("key", "for", "start", "end")])
@@ -230,6 +234,14 @@ class _Structure:
                 self._refuse(f"'{given.get('key', given.get('for'))}' has a second value")
             self.keys[-1:] = [{*self.keys[-1], key}] if self.keys else []
         self.keys.append(set())
+
+    def _declare(self, what: str, given: dict[str, str]) -> None:
+        """Refuse a second key of GraphML by the same id, or by the same name of one kind."""
+        if what in given:
+            key = what, given[what], "" if what == "id" else given.get("for", "all")
+            if key in self.declared:
+                self._refuse(f"a second key has the {what} '{excerpt(given[what])}'")
+            self.declared.add(key)
 
     def _end(self, _: str) -> None:
         self.keys.pop()

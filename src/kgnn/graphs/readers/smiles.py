@@ -1,72 +1,32 @@
-"""Read molecules from a CSV file with a column of SMILES, or from a ``.smi`` file."""
+"""Read molecules from a CSV file with a column of SMILES, or from a ``.smi`` file.
+
+A ``.csv`` file has a header and is separated by commas, semicolons or tabs. Its columns are named
+by ``smiles_column``, ``target_column`` and ``id_column``, or recognized by their usual names, such
+as ``smiles``, ``label`` and ``id``; an empty target is unlabeled, targets and ids are optional.
+Each line of a ``.smi`` file is a SMILES and perhaps a name. Both may be compressed as ``.gz``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kgnn.errors import ErrorHandler, GraphDataError, excerpt, raise_error
-from kgnn.graphs.collector import Found, ReadWith, collect_readable, collect_runs, numbered
-from kgnn.graphs.graph import GraphDataset
+from kgnn.errors import ErrorHandler, GraphDataError, excerpt
 from kgnn.graphs.molecules import MEANINGS, Meaning, graph_of_smiles
-from kgnn.graphs.readers.archive import MAX_BYTES
-from kgnn.graphs.readers.text import Row, csv_rows, find_column, numbered_lines, stem
+from kgnn.graphs.readers.molecule_files import (
+    TARGET_NAMES,
+    Molecule,
+    MoleculeFile,
+    without_meanings,
+)
+from kgnn.graphs.readers.text import Row, csv_rows, find_column, numbered_lines
 
 OPTIONS = ("smiles_column", "target_column", "id_column", *MEANINGS)
 
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smi", "mol", "molecule")
-_TARGET_NAMES = ("target", "label", "class", "activity", "y")
 _ID_NAMES = ("id", "mol_id", "molecule_id", "compound_id", "chembl_id", "name")
-
-
-def read(path: Path, on_error: ErrorHandler | None = None, **options: str | None) -> GraphDataset:
-    """Read molecules as graphs; see `kgnn.graphs.molecules`.
-
-    Parameters
-    ----------
-    path : Path
-        A ``.csv`` file with a header, separated by commas, semicolons or tabs, or a ``.smi`` file,
-        each line a SMILES and perhaps a name; perhaps ``.gz``.
-    on_error : callable, optional
-        Called with the error of each line that cannot be read; default: an error that lists them.
-    smiles_column, target_column, id_column : str, optional
-        Of a ``.csv`` file. Default: recognized by their usual names, such as ``smiles``, ``label``
-        and ``id``. An empty target is unlabeled; targets and ids are optional.
-    salts, stereo : {"keep", "strip"}, optional
-        As for `kgnn.from_smiles`.
-    """
-    return collect_readable(stem(path), _reader(path, MAX_BYTES, **options), on_error)
-
-
-def stream(
-    path: Path, on_error: ErrorHandler = raise_error, **options: str | None
-) -> Iterator[GraphDataset]:
-    """Read a file in runs of bounded size."""
-    return collect_runs(stem(path), _reader(path, None, **options), on_error)
-
-
-def _reader(
-    path: Path,
-    max_bytes: int | None,
-    *,
-    salts: str | None = None,
-    stereo: str | None = None,
-    **columns: str | None,
-) -> ReadWith:
-    meaning = Meaning.of(salts=salts, stereo=stereo)
-
-    def molecules(on_error: ErrorHandler) -> Found:
-        for row in rows(path, on_error, max_bytes, **columns):
-            try:
-                graph = graph_of_smiles(row.place, row.smiles, meaning)
-            except GraphDataError as error:
-                on_error(error)
-            else:
-                yield row.place, {**graph, "target": row.target, "name": row.name}
-
-    return molecules
 
 
 def columns(path: Path, **options: str | None) -> list[str]:
@@ -74,39 +34,13 @@ def columns(path: Path, **options: str | None) -> list[str]:
     if not _is_csv(path):
         return ["smiles", "name"]
     header = next(csv_rows(path, None), Row(0, [])).cells
-    named = _find_columns(path, header, **_without_meanings(options)).identity
+    named = _find_columns(path, header, **without_meanings(options)).identity
     return [each for place, each in enumerate(header) if (place, each) != (named, "id")]
 
 
-def cells(path: Path, **options: str | None) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the name of each graph, and what the table has in its row."""
-
-    def found(on_error: ErrorHandler) -> Found:
-        for row in rows(path, on_error, None, **_without_meanings(options)):
-            yield row.place, {"name": row.name, "cells": row.cells}
-
-    for position, _, row in numbered(found, lambda _: None):
-        yield str(position) if row["name"] is None else row["name"], row["cells"]
-
-
-def _without_meanings(options: Mapping[str, str | None]) -> dict[str, str | None]:
-    return {key: value for key, value in options.items() if key not in MEANINGS}
-
-
-class Molecule(NamedTuple):
-    """A row of a table before its molecule is looked at."""
-
-    place: str
-    smiles: str
-    target: str | None
-    name: str | None
-    cells: dict[str, str]  # all columns that the table has for it
-
-
-def rows(
-    path: Path, on_error: ErrorHandler, max_bytes: int | None = None, **columns: str | None
+def _rows(
+    path: Path, on_error: ErrorHandler, max_bytes: int | None, **columns: str | None
 ) -> Iterator[Molecule]:
-    """Yield the rows of a table of molecules."""
     return (_csv_rows if _is_csv(path) else _smi_rows)(path, on_error, max_bytes, **columns)
 
 
@@ -125,7 +59,7 @@ class Columns(NamedTuple):
 def class_columns(path: Path, **options: str | None) -> tuple[str | None, list[str]]:
     """Return the column that the classes are read from, if any, and those that have no use yet."""
     header = next(csv_rows(path, None), Row(0, [])).cells
-    found = _find_columns(path, header, **_without_meanings(options))
+    found = _find_columns(path, header, **without_meanings(options))
     unused = [name for place, name in enumerate(header) if place not in found]
     return None if found.target is None else header[found.target], unused
 
@@ -146,7 +80,7 @@ def _find_columns(
             "--read smiles_column=NAME)"
         )
     option = "--read target_column"
-    target = find_column(path, header, target_column, _TARGET_NAMES, option)
+    target = find_column(path, header, target_column, TARGET_NAMES, option)
     return Columns(smiles, target, find_column(path, header, id_column, _ID_NAMES))
 
 
@@ -185,3 +119,11 @@ def _smi_rows(
         yield Molecule(f"{path}, line {number}", smiles, None, name, cells)
     if is_empty:
         raise GraphDataError(f"{path} holds no molecules: expected a SMILES on each line")
+
+
+def _graph_of(row: Molecule, meaning: Meaning) -> dict[str, Any]:
+    return graph_of_smiles(row.place, row.text, meaning)
+
+
+_FILE = MoleculeFile(_rows, _graph_of)
+read, stream, cells = _FILE.read, _FILE.stream, _FILE.cells

@@ -23,9 +23,11 @@ from kgnn.errors import (
 )
 from kgnn.files import replacing
 from kgnn.graphs.readers.archive import MAX_BYTES, MAX_LINE_BYTES
+from kgnn.progress import report
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
+_LINES_AT_ONCE = 256  # between reports of progress
 _SEPARATORS = ",;\t"
 
 
@@ -44,22 +46,40 @@ def numbered_lines(
 
     A file of more than ``max_bytes`` is an error; None is for readers that keep little of it.
     """
+    for number, line in raw_lines(path, max_bytes):
+        try:
+            text = line.decode("utf-8-sig").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            on_error(GraphDataError(f"{path}, line {number}: not UTF-8 text: {error}"))
+            continue
+        if "\0" in text:
+            on_error(GraphDataError(f"{path}, line {number}: not text: it holds a zero byte"))
+        elif has_blank or text.strip():
+            yield number, text
+
+
+def raw_lines(path: Path, max_bytes: int | None = MAX_BYTES) -> Iterator[tuple[int, bytes]]:
+    """Yield all lines as bytes, with their numbers from 1, and report how much has been read."""
     limit = float("inf") if max_bytes is None else max_bytes
-    n_bytes = 0
+    n_bytes, size = 0, max(1, path.stat().st_size >> 10 if path.exists() else 0)
+    what = f"reading {path.name} (KiB)"
     with opened(path) as stream:
-        for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1):
-            n_bytes += len(line)
-            if len(line) > MAX_LINE_BYTES or n_bytes > limit:
-                raise GraphDataError(f"{path}, line {number}: larger than any graph data may be")
-            try:
-                text = line.decode("utf-8-sig").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                on_error(GraphDataError(f"{path}, line {number}: not UTF-8 text: {error}"))
-                continue
-            if "\0" in text:
-                on_error(GraphDataError(f"{path}, line {number}: not text: it holds a zero byte"))
-            elif has_blank or text.strip():
-                yield number, text
+        file: Any = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
+        try:
+            for number, line in enumerate(
+                iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1
+            ):
+                n_bytes += len(line)
+                if len(line) > MAX_LINE_BYTES or n_bytes > limit:
+                    raise GraphDataError(
+                        f"{path}, line {number}: larger than any graph data may be"
+                    )
+                if number % _LINES_AT_ONCE == 0:
+                    report(what, min(file.tell() >> 10, size - 1), size)
+                yield number, line
+        finally:
+            if n_bytes and number >= _LINES_AT_ONCE:
+                report(what, size, size)
 
 
 @contextmanager
@@ -95,6 +115,17 @@ def writing_lines(path: Path) -> Iterator[TextIO]:
 def is_formula(cell: str) -> bool:
     """Tell whether a spreadsheet may run a cell of text as a formula."""
     return _FORMULA.match(cell) is not None and _NUMBER.fullmatch(cell) is None
+
+
+def harmless(cell: Any) -> Any:
+    """Put an apostrophe before a cell that a spreadsheet may run as a formula.
+
+    Examples
+    --------
+    >>> [harmless(each) for each in ("=1+1", "-1.5", "-x", -1.5)]
+    ["'=1+1", '-1.5', "'-x", -1.5]
+    """
+    return f"'{cell}" if isinstance(cell, str) and is_formula(cell) else cell
 
 
 class Row(NamedTuple):

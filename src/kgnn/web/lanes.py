@@ -1,0 +1,147 @@
+"""Work that requests wait for: a bounded queue, and a thread that takes several requests at a time.
+
+A model that is asked about thirty small graphs takes hardly longer than about one. So what has come
+in while the thread was busy is answered together. When the queue is full, a request is refused at
+once rather than kept waiting for an answer that would come too late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, Generic, TypeVar
+
+from kgnn.errors import KgnnError
+from kgnn.progress import checking
+
+Question = TypeVar("Question")
+
+
+class BusyError(KgnnError):
+    """More requests are waiting than may wait."""
+
+
+class TooSlowError(KgnnError):
+    """A request that took longer than it may."""
+
+
+class _Waiting(Generic[Question]):
+    def __init__(self, question: Question, weight: int, deadline: float) -> None:
+        self.question, self.weight, self.deadline = question, weight, deadline
+        self.future: Future[Any] = Future()
+
+
+class Lane(Generic[Question]):
+    """A thread that answers questions.
+
+    Parameters
+    ----------
+    answer : callable
+        From questions to as many answers; an answer may be an exception.
+    capacity : int
+        Questions that may wait.
+    seconds : float
+        That a question may take, with its waiting.
+    together : int
+        Weight of the questions that are answered together; a heavier one is answered alone.
+
+    Examples
+    --------
+    >>> lane = Lane(lambda questions: [2 * each for each in questions], capacity=8, seconds=5)
+    >>> asyncio.run(lane.ask(21))
+    42
+    >>> lane.close()
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[Sequence[Question]], Sequence[Any]],
+        *,
+        capacity: int,
+        seconds: float,
+        together: int = 1,
+    ) -> None:
+        self._answer, self._together = answer, together
+        self.capacity, self.seconds = capacity, seconds
+        self._waiting: deque[_Waiting[Question]] = deque()
+        self._news = threading.Condition()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._run, daemon=True, name="lane")
+        self._thread.start()
+
+    async def ask(self, question: Question, weight: int = 1) -> Any:
+        """Wait for the answer to a question."""
+        waiting = _Waiting(question, weight, time.monotonic() + self.seconds)
+        with self._news:
+            if self._is_closed:
+                raise BusyError("The server is being stopped.")
+            if len(self._waiting) >= self.capacity:
+                raise BusyError(
+                    f"{self.capacity} requests are waiting already, which is the limit of this "
+                    "server; try again in a moment."
+                )
+            self._waiting.append(waiting)
+            self._news.notify()
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(waiting.future), self.seconds)
+        except (TimeoutError, asyncio.TimeoutError) as error:  # noqa: UP041 - two before 3.11
+            raise self._too_slow() from error
+
+    def close(self) -> None:
+        """Answer what is waiting, and end."""
+        with self._news:
+            self._is_closed = True
+            self._news.notify()
+        self._thread.join(timeout=self.seconds)
+
+    def _too_slow(self) -> TooSlowError:
+        return TooSlowError(
+            f"The answer took more than {self.seconds:g} seconds, which is the limit of this "
+            "server; ask about fewer or smaller graphs."
+        )
+
+    def _run(self) -> None:
+        while True:
+            with self._news:
+                while not self._waiting and not self._is_closed:
+                    self._news.wait()
+                if not self._waiting:
+                    return
+                batch = self._next()
+            self._answer_all([each for each in batch if self._is_wanted(each)])
+
+    def _next(self) -> list[_Waiting[Question]]:
+        batch, weight = [self._waiting.popleft()], 0
+        weight += batch[0].weight
+        while self._waiting and weight + self._waiting[0].weight <= self._together:
+            batch.append(self._waiting.popleft())
+            weight += batch[-1].weight
+        return batch
+
+    def _is_wanted(self, waiting: _Waiting[Question]) -> bool:
+        """Tell whether somebody still waits, and note that the answer is being made."""
+        return time.monotonic() < waiting.deadline and waiting.future.set_running_or_notify_cancel()
+
+    def _answer_all(self, batch: list[_Waiting[Question]]) -> None:
+        if not batch:
+            return
+        latest = max(each.deadline for each in batch)
+
+        def check() -> None:
+            if time.monotonic() > latest:
+                raise self._too_slow()
+
+        try:
+            with checking(check):
+                answers = self._answer([each.question for each in batch])
+        except Exception as error:
+            answers = [error] * len(batch)
+        for each, answer in zip(batch, answers, strict=True):
+            if isinstance(answer, Exception):
+                each.future.set_exception(answer)
+            else:
+                each.future.set_result(answer)

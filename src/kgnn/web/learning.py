@@ -1,0 +1,351 @@
+"""Fits models in a process of its own, so that the pages keep working meanwhile.
+
+The process gets the graphs once, and then one job at a time. It reports progress and answers with
+an `Outcome`. It ends with the server, however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kgnn.errors import KgnnError, KgnnWarning
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.workers import end_with
+
+_REPORT_SECONDS = 0.1  # between two reports of progress
+_QUEUED = 400  # suggestions; fewer labels than these come between two fits
+_GENTLE = 5  # how far the process steps back for the one with the pages
+
+
+class Job(NamedTuple):
+    """What to do: fit a model on labels, or ask one that was fitted."""
+
+    targets: Ints  # (n_graphs,), positions in ``classes``; −1 for no label
+    classes: tuple[str, ...]
+    asked: Ints  # (n_graphs,) of 0 and 1: graphs that may be suggested
+    valid: Ints  # (n_graphs,) of 0 and 1: graphs to learn from, labeled or not
+    number: int  # of the model, which is kept in this folder
+    folder: Path | None  # None: no model yet, the first suggestions alone
+    is_fit: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a model says of all graphs."""
+
+    number: int  # of the model; 0 if there is none yet
+    classes: tuple[str, ...]  # of the columns
+    proba: Floats  # (n_graphs, n_classes)
+    disagreement: Floats | None  # (n_graphs,)
+    novelty: Floats  # (n_graphs,)
+    novelty_reasons: dict[int, str]  # by row, of graphs unlike the others
+    queue: list[tuple[int, str]]  # rows to label next and why, best first
+    suspicious: list[tuple[int, str, str, float]]  # row, given, likely, its probability
+    facts: dict[str, Any]  # of a new model, for the record; empty otherwise
+    places: Floats | None = None  # (n_graphs, 2), the map; once in each process
+
+
+class Progress(NamedTuple):
+    """How far the job is."""
+
+    what: str
+    done: int
+    total: int
+    seconds_left: float | None
+
+
+class Learner:
+    """The process, as the server sees it. The callbacks are called in a thread of their own."""
+
+    def __init__(
+        self,
+        graphs: GraphDataset,
+        method: str,
+        parameters: dict[str, Any],
+        fitted_on: dict[str, Any],
+        *,
+        on_progress: Callable[[Progress], None],
+        on_outcome: Callable[[Outcome], None],
+        on_failure: Callable[[str], None],
+    ) -> None:
+        self._start_with = (graphs, method, parameters, fitted_on)
+        self._on_progress, self._on_outcome = on_progress, on_outcome
+        self._on_failure = on_failure
+        self._lock = threading.Lock()
+        self._process: Any = None
+        self._connection: Connection | None = None
+        self.is_busy = False
+
+    def submit(self, job: Job) -> bool:
+        """Start a job; False if one is running."""
+        with self._lock:
+            if self.is_busy:
+                return False
+            self.is_busy = True
+            connection = self._running()
+        try:
+            connection.send(job)
+        except (OSError, ValueError):
+            self._lost(connection)
+        return True
+
+    def stop(self) -> None:
+        """End the process and its job; the next job starts a new one."""
+        with self._lock:
+            process, self._process, self._connection = self._process, None, None
+            self.is_busy = False
+        if process is not None:
+            process.kill()
+            process.join()
+
+    def _running(self) -> Connection:
+        if self._connection is not None and self._process.is_alive():
+            return self._connection
+        context = get_context("spawn")
+        ours, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_work, args=(theirs, os.getpid(), *self._start_with), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        self._connection = ours
+        threading.Thread(target=self._listen, args=(ours,), daemon=True).start()
+        return ours
+
+    def _listen(self, connection: Connection) -> None:
+        while True:
+            try:
+                told = connection.recv()
+            except (EOFError, OSError):
+                self._lost(connection)
+                return
+            if isinstance(told, Progress):
+                self._on_progress(told)
+                continue
+            with self._lock:
+                if connection is not self._connection:
+                    return  # it was stopped: nobody wants to know any more
+                self.is_busy = False
+            if isinstance(told, Outcome):
+                self._on_outcome(told)
+            else:
+                self._on_failure(told)
+
+    def _lost(self, connection: Connection) -> None:
+        """Note that the process is gone, unless it was told to go."""
+        with self._lock:
+            if connection is not self._connection:
+                return
+            self._connection = None
+            was_busy, self.is_busy = self.is_busy, False
+        if was_busy:
+            self._on_failure("The process that learns has ended; was there enough memory?")
+
+
+# -- in the process ------------------------------------------------------------------------------
+
+
+def _work(
+    connection: Connection,
+    parent: int,
+    graphs: GraphDataset,
+    method: str,
+    parameters: dict[str, Any],
+    fitted_on: dict[str, Any],
+) -> None:
+    end_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with suppress(OSError, AttributeError):
+        os.nice(_GENTLE)
+    from kgnn.progress import listening
+    from kgnn.threads import limit_threads
+
+    warnings.simplefilter("ignore", KgnnWarning)
+    has_map = False
+    with limit_threads(1):
+        while True:
+            try:
+                job = connection.recv()
+            except EOFError:
+                return
+            try:
+                with listening(_Reports(connection)):
+                    model, facts = _model(job, graphs, method, parameters, fitted_on)
+                    outcome = _ask(job, model, graphs, facts, with_map=not has_map)
+                has_map = True
+                connection.send(outcome)
+            except KgnnError as error:
+                connection.send(str(error))
+            except (
+                Exception
+            ) as error:  # a fault of ours, or no memory: the page goes on and says so
+                connection.send(f"{type(error).__name__}: {error}")
+
+
+class _Reports:
+    """Sends progress, not too often, with the time that the outermost work still takes."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._begun: dict[str, float] = {}
+        self._last = 0.0
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        begun = self._begun.setdefault(what, now)
+        is_outermost = next(iter(self._begun)) == what
+        if done >= total:
+            del self._begun[what]
+        if now - self._last < _REPORT_SECONDS or not (is_outermost or done < total):
+            return
+        self._last = now
+        left = (now - begun) / done * (total - done) if done else None
+        self._connection.send(Progress(what, done, total, left))
+
+
+def _model(
+    job: Job,
+    graphs: GraphDataset,
+    method: str,
+    parameters: dict[str, Any],
+    fitted_on: dict[str, Any],
+) -> tuple[Any, dict[str, Any]]:
+    """Return the model of a job, and what is to be recorded of a new one."""
+    from dataclasses import replace
+
+    from kgnn.estimator.registry import make
+    from kgnn.estimator.saving import open_model
+    from kgnn.evaluation.model_facts import held_out_quality
+
+    if job.folder is None:
+        return None, {}
+    if not job.is_fit:
+        return open_model(job.folder), {}
+    start = time.perf_counter()
+    rows = np.flatnonzero(job.valid)
+    known = replace(graphs, class_names=job.classes).with_targets(job.targets)
+    model = make(method, **parameters).fit(known[rows])
+    model.fitted_on_["read"] = fitted_on
+    model.save(job.folder)
+    quality = held_out_quality(model)
+    facts: dict[str, Any] = {
+        "labels": int((job.targets >= 0).sum()),
+        "method": method,
+        "seconds": round(time.perf_counter() - start, 2),
+        "accuracy": None,
+    }
+    if quality is not None:
+        low, high = quality.interval
+        facts |= {"accuracy": quality.accuracy, "low": low, "high": high, "judged": quality.n}
+        facts["majority"] = quality.majority_share
+    return model, facts
+
+
+def _ask(
+    job: Job, model: Any, graphs: GraphDataset, facts: dict[str, Any], *, with_map: bool
+) -> Outcome:
+    """Ask a model about all graphs."""
+    from kgnn.estimator.classifier import UNLABELED
+    from kgnn.estimator.suggestion import Opinion, next_to_label
+
+    places = map_of(graphs) if with_map else None
+    plain = graphs.with_targets(np.full(len(graphs), UNLABELED))
+    rows = np.flatnonzero(job.asked)
+    if model is None:
+        uniform = np.full((len(graphs), 2), 0.5)
+        known = graphs[np.flatnonzero(job.targets >= 0)]
+        unlabeled = graphs[rows].with_targets(np.full(len(rows), UNLABELED))
+        first = next_to_label(
+            unlabeled, known, lambda some: {"prediction": uniform[: len(some)]}, "??", _QUEUED
+        )
+        why = "looks like many graphs that have no label yet"
+        queue = [(int(rows[each.row]), why) for each in first]
+        nothing = np.zeros(len(graphs))
+        return Outcome(0, (), np.zeros((len(graphs), 0)), None, nothing, {}, queue, [], {}, places)
+    opinion = Opinion.of(model.predict_proba_all(plain))
+    found = model.novelty(plain)
+    suggested = model.suggest(plain[rows], _QUEUED) if len(rows) else []
+    return Outcome(
+        job.number,
+        tuple(model.class_names),
+        opinion.proba,
+        opinion.disagreement,
+        np.array([each.score for each in found]),
+        {row: "; ".join(each.reasons) for row, each in enumerate(found) if each.is_novel},
+        [(int(rows[each.row]), each.why) for each in suggested],
+        _suspicious(model, job),
+        facts,
+        places,
+    )
+
+
+def _suspicious(model: Any, job: Job) -> list[tuple[int, str, str, float]]:
+    """Return labels that predictions made without them contradict, as rows of all graphs."""
+    from kgnn.evaluation.model_facts import doubted_labels
+
+    held = model.held_out_
+    if held is None:
+        return []
+    rows, classes = np.flatnonzero(job.valid), model.class_names
+    return [
+        (int(rows[held.rows[each.row]]), classes[each.given], classes[each.likely], each.confidence)
+        for each in doubted_labels(model)
+        if int(held.rows[each.row]) < len(rows)
+    ]
+
+
+def map_of(graphs: GraphDataset) -> Floats:
+    """Return a place for each graph, near those of similar graphs: from −1 to 1 in both directions.
+
+    By UMAP, if it is installed, else by the two main directions of the kernel features.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.datasets.toy import cycles_and_trees
+    >>> map_of(cycles_and_trees(20)).shape
+    (20, 2)
+    """
+    from kgnn.kernels.projection import Projection
+    from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
+    from kgnn.progress import track
+
+    steps = track(("features", "coordinates"), "drawing the map")
+    next(steps)
+    features = WeisfeilerLehman(2, coarse=(0.5, 1.0), counts="log", normalize="level")
+    counted = features.fit_transform(graphs)
+    next(steps)
+    places = np.zeros((len(graphs), 2))
+    dimensions = Projection(50).fit(counted).transform(counted).astype(np.float64)
+    found = _umap(dimensions)
+    if found is None:
+        found = dimensions[:, :2]
+    places[:, : found.shape[1]] = found
+    places -= np.median(places, axis=0)
+    # A few far away would press all others together.
+    scale = np.quantile(np.abs(places), 0.98, axis=0)
+    list(steps)
+    return np.asarray(np.clip(places / np.where(scale > 0, scale, 1.0), -1.15, 1.15) / 1.15)
+
+
+def _umap(coordinates: Floats) -> Floats | None:
+    try:
+        from umap import UMAP  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return None
+    if len(coordinates) < 20:
+        return None
+    return np.asarray(UMAP(random_state=0).fit_transform(coordinates), dtype=np.float64)
