@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # All that users may install.
-EXTRAS := chem embeddings networkx plot pyg ray skops
+EXTRAS := chem embeddings networkx plot pyg ray serve skops
 # Datasets beside the repository are used where they are; otherwise they are downloaded on demand.
 export KGNN_DATASETS ?= $(abspath $(wildcard ../shared/datasets))
 # Small graphs drown in the overhead of threads.
@@ -33,7 +33,7 @@ test-lowest:
 	build/lowest/bin/uv pip compile --quiet --resolution lowest-direct --python build/lowest/bin/python \
 		$(addprefix --extra ,$(EXTRAS)) pyproject.toml -o build/lowest.txt
 	build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python -r build/lowest.txt \
-		pytest hypothesis pytest-xdist
+		pytest hypothesis pytest-xdist httpx
 	build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --no-deps -e .
 	# Old versions of others warn of what is new.
 	build/lowest/bin/python -m pytest -n 2 -o filterwarnings=default --disable-warnings

@@ -152,7 +152,8 @@ def test_self_loops_and_lone_nodes_add_nothing():
 def test_distances_agree_with_scipy():
     graphs = random_graphs(4, n_nodes=100, n_edges=130, seed=3)
     shape = (graphs.n_nodes, graphs.n_nodes)
-    matrix = csr_array((np.ones(graphs.n_arcs), graphs.neighbors, graphs.arc_offsets), shape=shape)
+    ends, offsets = (each.astype(np.int32) for each in (graphs.neighbors, graphs.arc_offsets))
+    matrix = csr_array((np.ones(graphs.n_arcs), ends, offsets), shape=shape)
     by_scipy = csgraph.shortest_path(matrix, unweighted=True)
     by_source, _ = found(graphs)
     for source, by_distance in by_source.items():
