@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from kgnn.benchmark.store import Store
 from kgnn.cli.main import app
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError
-from kgnn.evaluation.metrics import METRICS
+from kgnn.estimator.metrics import METRICS
 from tests.benchmark.conftest import misbehaving, package  # noqa: F401
 from tests.cli.calling import kgnn  # noqa: F401
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from kgnn.estimator.metrics import METRICS
 from kgnn.estimator.saving import open_model
-from kgnn.evaluation.metrics import METRICS
 from kgnn.evaluation.protocol import has_twin
 from kgnn.graphs.collector import named
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs

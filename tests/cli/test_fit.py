@@ -17,7 +17,7 @@ import pytest
 
 import kgnn as package
 from kgnn.errors import KgnnWarning
-from kgnn.evaluation.metrics import METRICS
+from kgnn.estimator.metrics import METRICS
 from kgnn.graphs.datasets.toy import cycles_and_trees
 from kgnn.graphs.readers import jsonl
 from tests.cli.calling import kgnn

@@ -2,7 +2,7 @@ import json
 import warnings
 
 from kgnn.cli.own_graphs import MetricOption
-from kgnn.evaluation.metrics import METRICS
+from kgnn.estimator.metrics import METRICS
 from kgnn.evaluation.splits import parse_labels
 from kgnn.methods.kgnn import KGNN
 from tests.cli.calling import kgnn

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 import kgnn
 from kgnn.errors import GraphDataError, KgnnError, KgnnWarning, ParameterError
 from kgnn.estimator import classifier as base
-from kgnn.evaluation.metrics import brier_score
+from kgnn.estimator.metrics import brier_score
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.graphs.packing import pack
 from kgnn.methods.kgnn import KGNN

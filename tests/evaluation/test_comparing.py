@@ -12,11 +12,11 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from kgnn.errors import GraphDataError, MissingExtraError, ParameterError, UnknownNameError
 from kgnn.estimator.classifier import GraphClassifier
+from kgnn.estimator.metrics import METRICS
 from kgnn.estimator.parameters import parameters
 from kgnn.estimator.registry import entries
 from kgnn.evaluation import comparing
 from kgnn.evaluation.comparing import BASELINE, compare, comparisons
-from kgnn.evaluation.metrics import METRICS
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.ldp import LDP
 from kgnn.progress import listening, track

@@ -8,16 +8,14 @@ from sklearn.metrics import confusion_matrix
 
 import kgnn
 from kgnn.errors import UnknownNameError
+from kgnn.estimator.metrics import METRICS, brier_score, require_metric
 from kgnn.evaluation.metrics import (
-    METRICS,
     Met,
     Scores,
-    brier_score,
     calibration_error,
     quality,
     recalls,
     recalls_apart,
-    require_metric,
     scores,
     wilson_interval,
 )

@@ -6,9 +6,9 @@ import pytest
 
 from kgnn.errors import KgnnWarning, ParameterError
 from kgnn.estimator.classifier import GraphClassifier
+from kgnn.estimator.metrics import METRICS
 from kgnn.estimator.parameters import fields_of, parameters
 from kgnn.estimator.registry import entries, make, method_class
-from kgnn.evaluation.metrics import METRICS
 from kgnn.evaluation.protocol import (
     Evaluation,
     evaluate_split,

@@ -3,10 +3,12 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.svm import SVC
 
 from kgnn.engine.task import Task
 from kgnn.estimator.calibration import sharpen
+from kgnn.estimator.metrics import METRICS
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs
 from kgnn.methods.featurized import Machine, _folds, margins
 from kgnn.methods.wl import WL
@@ -122,3 +124,22 @@ def test_a_machine_decides_as_scikit_learn_does(n_classes, penalty):
 def test_kernel_methods_need_no_torch(name):
     code = f"import sys, kgnn.methods.{name}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc", "average_precision", "log_loss"])
+def test_candidates_are_ranked_by_the_metric_that_is_asked_for(metric):
+    graphs = planted_motifs(60, n_nodes=12)
+    graphs = graphs[np.sort(np.argsort(graphs.targets, kind="stable")[:40])]  # ten are rare
+    folds = tuple(np.arange(40)[place::4] for place in range(4))
+    task = Task(graphs, graphs.targets, 2, None, seed=0, folds=folds)
+    model = WL(choose_by=metric, committee=1000)
+    model._fit(task)
+    truth = graphs.targets[np.concatenate(folds)]
+    sign = 1 if METRICS[metric].is_best_high else -1
+    expected = [
+        sign * METRICS[metric].judge(truth, softmax(each.sharpness * each.answers, axis=1))
+        for each in model.members_
+    ]
+    assert expected == sorted(expected, reverse=True)
+    assert len(set(expected)) > 1
+    np.testing.assert_allclose([each.score for each in model.members_], expected)

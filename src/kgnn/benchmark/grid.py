@@ -40,9 +40,9 @@ from typing import Any
 
 from kgnn.benchmark.record import Cell
 from kgnn.errors import ParameterError, UnknownNameError
+from kgnn.estimator.metrics import require_metric
 from kgnn.estimator.parameters import check, fields_of, preset
 from kgnn.estimator.registry import entry_of, make, method_class
-from kgnn.evaluation.metrics import require_metric
 from kgnn.evaluation.splits import MOST_LABELS, Labels, require_terms
 from kgnn.graphs.datasets.catalog import find, is_known
 

@@ -189,7 +189,8 @@ def _summary(progress: Progress) -> dict[str, Any]:
 
 def _scores(cells: list[Cell], store: Store, metric: str) -> dict[str, Any]:
     """Return the means of all metrics over splits, for each method on each dataset."""
-    from kgnn.evaluation.metrics import METRICS, mean_and_std
+    from kgnn.estimator.metrics import METRICS
+    from kgnn.evaluation.metrics import mean_and_std
     from kgnn.reports.results import Results
 
     records = [record for cell in cells if (record := store.get(cell))]
@@ -214,7 +215,7 @@ def _scores(cells: list[Cell], store: Store, metric: str) -> dict[str, Any]:
 
 def _score_table(summary: dict[str, Any]) -> Table:
     """Write the headline, with a row for each method on the same terms."""
-    from kgnn.evaluation.metrics import METRICS
+    from kgnn.estimator.metrics import METRICS
     from kgnn.evaluation.splits import labels_in_words
 
     metric, scores = METRICS[summary["metric"]], summary["scores"]

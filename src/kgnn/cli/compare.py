@@ -66,8 +66,8 @@ def compare(
     live = _Live(data)
     with progress_bars(above=None if as_json else live.shown) as bars:
         waiting = bars.add_task(f"reading {data}", total=None)
+        from kgnn.estimator.metrics import require_metric
         from kgnn.evaluation.comparing import comparisons, methods_of
-        from kgnn.evaluation.metrics import require_metric
         from kgnn.graphs.description import describe
         from kgnn.threads import limit_threads
 
@@ -130,8 +130,8 @@ def _as_table(data: str, known: Comparison) -> Table:
 
 
 def _line(row: Row, metric: str) -> str:
+    from kgnn.estimator.metrics import METRICS
     from kgnn.evaluation.comparing import interval_in_words
-    from kgnn.evaluation.metrics import METRICS
 
     if row.score is None or row.interval is None:
         return f"{row.method}: {row.note}"

@@ -50,7 +50,7 @@ def evaluate(
 
     For example: kgnn evaluate model new.csv --labels labels.csv
     """
-    from kgnn.evaluation.metrics import require_metric
+    from kgnn.estimator.metrics import require_metric
 
     headline = require_metric(metric)
     given_in = LabelsFile(labels, id_column, label_column, ignore_unknown)
@@ -168,7 +168,7 @@ def _show(found: Quality, headline: str) -> None:
 
 def _metrics(found: Quality, headline: str) -> Table:
     """Write all metrics, the headline first."""
-    from kgnn.evaluation.metrics import METRICS
+    from kgnn.estimator.metrics import METRICS
 
     grid = table("Metrics", "metric", ">value")
     for name in sorted(METRICS, key=lambda name: name != headline):

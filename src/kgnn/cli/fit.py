@@ -89,16 +89,16 @@ def fit(
 
     For example: kgnn fit graphs.jsonl --labels labels.csv -o model --report report.html
     """
+    from kgnn.estimator.metrics import require_metric
     from kgnn.estimator.parameters import check
     from kgnn.estimator.registry import method_class, name_of
-    from kgnn.evaluation.metrics import require_metric
 
     headline = require_metric(metric)
     table = LabelsFile(labels, id_column, label_column, ignore_unknown, keep_targets)
     require_labels_file(table)
     reading_options(data, read)
     cls = method_class(method)
-    chosen = chosen_parameters(cls, preset, settings)
+    chosen = chosen_parameters(cls, preset, settings, headline)
     model = cls(**{"random_state": seed, **chosen})
     check(model)
     reading = Reading(data, read or [], table, skip_bad)

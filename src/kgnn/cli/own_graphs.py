@@ -100,8 +100,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 MetricOption = Annotated[
     str,
     typer.Option(
-        help="What counts: accuracy, balanced_accuracy, macro_f1, matthews, roc_auc, "
-        "average_precision, log_loss or brier."
+        help="What counts, and what kernel methods choose by: accuracy, balanced_accuracy, "
+        "macro_f1, matthews, roc_auc, average_precision, log_loss or brier."
     ),
 ]
 # A disk with less than this is as good as full.
@@ -118,12 +118,15 @@ class LabelsFile(NamedTuple):
     keeps_targets: bool = False
 
 
-def chosen_parameters(cls: type, preset: str | None, settings: list[str] | None) -> dict[str, Any]:
-    """Return the parameters of a preset, changed by those of ``--set``."""
+def chosen_parameters(
+    cls: type, preset: str | None, settings: list[str] | None, metric: str
+) -> dict[str, Any]:
+    """Return what a metric and a preset set, changed by ``--set``."""
     from kgnn.estimator import parameters
+    from kgnn.estimator.metrics import choosing_by
 
     own = {} if preset is None else parameters.preset(cls, preset)
-    return own | parameters.parse(cls, settings or [])
+    return choosing_by(cls, metric) | own | parameters.parse(cls, settings or [])
 
 
 def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def report(
 
 def _headline(name: str) -> str:
     """Return the metric that methods are ranked by."""
-    from kgnn.evaluation.metrics import METRICS, require_metric
+    from kgnn.estimator.metrics import METRICS, require_metric
 
     found = require_metric(name)
     if not METRICS[found].is_best_high:

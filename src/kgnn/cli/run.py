@@ -65,15 +65,15 @@ def run(
 
     For example: kgnn run wl PROTEINS --splits 10
     """
+    from kgnn.estimator.metrics import require_metric
     from kgnn.estimator.registry import method_class, name_of
-    from kgnn.evaluation.metrics import require_metric
     from kgnn.evaluation.splits import parse_labels, require_terms
 
     headline, budget = require_metric(metric), parse_labels(labels)
     require_terms(protocol, budget)
     options = reading_options(dataset, read)
     cls = method_class(method)
-    chosen = chosen_parameters(cls, preset, settings)
+    chosen = chosen_parameters(cls, preset, settings, headline)
     results: list[SplitResult] = []
     is_stopped = False
     with progress_bars(news=not as_json) as bars:
@@ -120,7 +120,7 @@ def run(
 
 
 def _as_table(summary: dict[str, Any]) -> Table:
-    from kgnn.evaluation.metrics import METRICS
+    from kgnn.estimator.metrics import METRICS
     from kgnn.evaluation.splits import labels_in_words
 
     title = (
@@ -173,7 +173,8 @@ def _in_words(summary: dict[str, Any]) -> str:
 
 def _other_metrics(summary: dict[str, Any]) -> list[str]:
     """Write the means of the other metrics, and the recalls that the headline hides."""
-    from kgnn.evaluation.metrics import METRICS, recalls_apart, recalls_in_words
+    from kgnn.estimator.metrics import METRICS
+    from kgnn.evaluation.metrics import recalls_apart, recalls_in_words
 
     told = ", ".join(
         f"{METRICS[name].title} {METRICS[name].written(value)}"

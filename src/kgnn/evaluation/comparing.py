@@ -23,9 +23,10 @@ from kgnn.errors import (
 from kgnn.estimator.calibration import HeldOut
 from kgnn.estimator.classifier import GraphClassifier, Graphs
 from kgnn.estimator.labels import encode_labels
+from kgnn.estimator.metrics import METRICS, Metric, choosing_by, require_metric
 from kgnn.estimator.registry import entries, method_class
 from kgnn.evaluation.holding_out import check_labels, left_out_rows, why_unjudged
-from kgnn.evaluation.metrics import METRICS, Metric, require_metric, wilson_interval
+from kgnn.evaluation.metrics import wilson_interval
 from kgnn.evaluation.paired_tests import ALPHA, fewest_apart, holm, resamples, sign_test
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
@@ -451,7 +452,9 @@ class _Contest:
         start = time.monotonic()
         standing: Standing = "failed"
         try:
-            model = cls(random_state=self.seed, cross_fit=_FOLDS)
+            model = cls(
+                random_state=self.seed, cross_fit=_FOLDS, **choosing_by(cls, self._judge.metric)
+            )
             held_out = _fitted(model, graphs, labels, deadline)
             assert np.array_equal(held_out.rows, self._judged.rows)
             assert np.array_equal(held_out.targets, self._judged.targets)

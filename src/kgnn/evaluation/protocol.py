@@ -15,16 +15,9 @@ from numpy.typing import NDArray
 from kgnn.errors import ParameterError
 from kgnn.estimator.calibration import label_sets, threshold
 from kgnn.estimator.classifier import UNLABELED, GraphClassifier, Story
+from kgnn.estimator.metrics import METRICS, accuracy
 from kgnn.estimator.parameters import fields_of
-from kgnn.evaluation.metrics import (
-    METRICS,
-    accuracy,
-    calibration_error,
-    majority_share,
-    mean_and_std,
-    recalls,
-    scores,
-)
+from kgnn.evaluation.metrics import calibration_error, majority_share, mean_and_std, recalls, scores
 from kgnn.evaluation.splits import Labels, Split, make_split
 from kgnn.graphs.datasets.catalog import is_in_paper
 from kgnn.graphs.graph import Floats, GraphDataset, Ints

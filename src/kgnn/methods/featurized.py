@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.special import softmax
@@ -14,6 +15,7 @@ from sklearn.svm import SVC
 from kgnn.engine.calibration import PULL, calibrate
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.classifier import GraphClassifier
+from kgnn.estimator.metrics import METRICS, MetricName
 from kgnn.estimator.parameters import Bounds, Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Features, Featurizer, gram
@@ -32,9 +34,9 @@ class FeaturizedClassifier(GraphClassifier):
     """A support vector machine on the kernel of a featurizer.
 
     A *candidate* is a featurizer with its settings and a value of C. Each is fitted on the labeled
-    graphs and scored by its accuracy in cross-validation of the labeled graphs and on VAL, if there
-    is one, half and half: VAL alone has too few graphs to tell a hundred candidates apart. The best
-    few predict together, by the mean of their probabilities. A subclass lists its featurizers.
+    graphs and scored in cross-validation of the labeled graphs and on VAL, if there is one, half
+    and half: VAL alone has too few graphs to tell a hundred candidates apart. The best few predict
+    together, by the mean of their probabilities. A subclass lists its featurizers.
 
     Parameters
     ----------
@@ -43,6 +45,9 @@ class FeaturizedClassifier(GraphClassifier):
         first is preferred among equals.
     committee : int
         Number of best candidates that predict together; 1 for the single best.
+    choose_by : str
+        The metric that candidates are scored by, of `kgnn.estimator.metrics.METRICS`; ``--metric``
+        on the command line sets it. With ``class_weight``, accuracy counts graphs by their class.
 
     Attributes
     ----------
@@ -52,6 +57,7 @@ class FeaturizedClassifier(GraphClassifier):
 
     C: tuple[Annotated[float, Bounds(1e-9)], ...] = (1.0, 0.1, 10.0, 0.01, 100.0)
     committee: Count = 5
+    choose_by: MetricName = "accuracy"
 
     _cross_fits: ClassVar[bool] = True
 
@@ -91,12 +97,29 @@ class FeaturizedClassifier(GraphClassifier):
                 for penalty in self.C:
                     machine = Machine.fit(penalty, kernel.values, targets, task.class_weights)
                     member = Member(featurizer, kernel, machine)
-                    _score(member, targets, folds, judged, task.class_weights)
+                    _score(member, task, folds, judged, self._worth(task))
                     candidates.append(member)
         self.members_ = _best(candidates, [each.score for each in candidates], self.committee)
         if task.validation is not None or not folds:
             return None
         return self._out_of_fold(candidates, task, [held for _, held in folds])
+
+    def _worth(self, task: Task) -> Worth:
+        """Return what says how good calibrated scores are, given the true classes."""
+        metric = METRICS[self.choose_by]
+        weights = np.ones(task.n_classes) if task.class_weights is None else task.class_weights
+        if self.choose_by == "accuracy":
+            return lambda scores, truth: float(
+                ((scores.argmax(axis=1) == truth) * weights[truth]).mean()
+            )
+
+        def worth(scores: Floats, truth: Ints) -> float:
+            lacks_a_class = len(np.unique(truth)) < scores.shape[1]
+            own = METRICS["log_loss"] if metric.needs_all_classes and lacks_a_class else metric
+            value = own.judge(truth, np.asarray(softmax(scores, axis=1)))
+            return value if own.is_best_high else -value
+
+        return worth
 
     def _out_of_fold(
         self, candidates: list[Member], task: Task, held: list[Ints]
@@ -104,13 +127,19 @@ class FeaturizedClassifier(GraphClassifier):
         """Return what is said of each fold by the candidates that are best on the others."""
         fold_of = np.repeat(np.arange(len(held)), [len(each) for each in held])
         rows = np.concatenate(held)
+        truth, worth = task.targets[task.labeled][rows], self._worth(task)
+        calibrated = [each.sharpness * each.answers for each in candidates]
         proba = np.empty((len(rows), task.n_classes))
         for fold in range(len(held)):
             inside = fold_of == fold
             others = ~np.isin(rows, rows[inside])  # a rare class may be in several folds
-            scores = [float(each.is_right[others].sum()) for each in candidates]
-            best = _best(candidates, scores, self.committee)
-            asked = [softmax(each.sharpness * each.answers[inside], axis=1) for each in best]
+            # Without others, the first candidate is as good as any.
+            scores = [
+                worth(each[others], truth[others]) if others.any() else 0.0 for each in calibrated
+            ]
+            asked = [
+                softmax(each[inside], axis=1) for each in _best(calibrated, scores, self.committee)
+            ]
             proba[inside] = np.mean(asked, axis=0)
         return OutOfFold(task.labeled[rows], proba)
 
@@ -198,17 +227,14 @@ class Member:
     featurizer: Featurizer
     kernel: SupportKernel
     machine: Machine
-    score: float = 0.0  # held-out accuracy, by class if classes are weighted
+    score: float = 0.0  # on held-out graphs; more is better
     sharpness: float = 1.0  # inverse temperature of the probabilities
-    # Margins of the labeled graphs in cross-validation, fold by fold; for those that are right,
-    # the weight of their class, else 0.
+    # Margins of the labeled graphs in cross-validation, fold by fold.
     answers: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    is_right: Floats = field(default_factory=lambda: np.empty(0))
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need."""
-        nothing = {"answers": np.empty((0, 0)), "is_right": np.empty(0)}
-        return {**vars(self), **nothing}
+        return {**vars(self), "answers": np.empty((0, 0))}
 
     def proba(self, features: Features) -> Floats:
         """Return class probabilities, ``(n_graphs, n_classes)``."""
@@ -308,55 +334,40 @@ def margins(machine: Machine, kernel: Floats) -> Floats:
     return scores
 
 
-def _best(candidates: list[Member], scores: list[float], n: int) -> list[Member]:
+Candidate = TypeVar("Candidate")
+Worth = Callable[[Floats, Ints], float]  # of calibrated scores, and the true classes
+
+
+def _best(candidates: list[Candidate], scores: list[float], n: int) -> list[Candidate]:
     """Return the n best, best first; of equals, those listed first."""
     return [candidates[place] for place in np.argsort(-np.array(scores), kind="stable")[:n]]
 
 
 def _score(
     member: Member,
-    targets: Ints,
+    task: Task,
     folds: list[tuple[Ints, Ints]],
     validation: tuple[Floats, Ints] | None,
-    class_weights: Floats | None,
+    worth: Worth,
 ) -> None:
     """Say how good a candidate is on what it was not fitted on, and calibrate it there."""
-    kernel, penalty = member.kernel.values, member.machine.penalty
-    judged = [
-        _judge(
-            Machine.fit(penalty, kernel[np.ix_(a, a)], targets[a], class_weights),
-            kernel[np.ix_(b, a)],
-            targets[b],
-            class_weights,
-        )
-        for a, b in folds
-    ]
-    parts = [_pooled(judged)] if judged else []
-    if judged:
-        member.answers, member.is_right, _ = parts[0]
+    kernel, machine, targets = member.kernel.values, member.machine, task.targets[task.labeled]
+    parts: list[tuple[Floats, Ints]] = []  # margins and true classes
+    if folds:
+        judged = []
+        for a, b in folds:
+            known = kernel[np.ix_(a, a)]
+            without = Machine.fit(machine.penalty, known, targets[a], task.class_weights)
+            judged.append(margins(without, kernel[np.ix_(b, a)]))
+        member.answers = np.concatenate(judged)
+        parts.append((member.answers, np.concatenate([targets[b] for _, b in folds])))
     if validation is not None:
-        parts.append(_judge(member.machine, *validation, class_weights))
+        parts.append((margins(machine, validation[0]), validation[1]))
     if parts:
-        member.score = float(np.mean([correct.mean() for _, correct, _ in parts]))
-        scores, _, truth = _pooled(parts)
+        scores, truth = (np.concatenate(each) for each in zip(*parts, strict=True))
         pull = PULL if validation is None else 0.0
         member.sharpness = calibrate(scores, truth, pull).sharpness
-
-
-_Judged = tuple[Floats, Floats, Ints]  # margins, whether right (weighted), true classes
-
-
-def _judge(
-    machine: Machine, kernel: Floats, targets: Ints, class_weights: Floats | None
-) -> _Judged:
-    scores = margins(machine, kernel)
-    weights = np.ones(len(targets)) if class_weights is None else class_weights[targets]
-    return scores, (scores.argmax(axis=1) == targets) * weights, targets
-
-
-def _pooled(parts: list[_Judged]) -> _Judged:
-    scores, correct, targets = zip(*parts, strict=True)
-    return np.concatenate(scores), np.concatenate(correct), np.concatenate(targets)
+        member.score = float(np.mean([worth(member.sharpness * each, own) for each, own in parts]))
 
 
 def _folds(task: Task) -> list[tuple[Ints, Ints]]:

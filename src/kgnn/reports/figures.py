@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgnn.colors import LIGHT, N_SERIES
-from kgnn.evaluation.metrics import METRICS, mean_and_std
+from kgnn.estimator.metrics import METRICS
+from kgnn.evaluation.metrics import mean_and_std
 from kgnn.reports.chart import (
     Chart,
     Line,

@@ -9,7 +9,8 @@ from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
-from kgnn.evaluation.metrics import METRICS, mean_and_std, recalls_apart
+from kgnn.estimator.metrics import METRICS
+from kgnn.evaluation.metrics import mean_and_std, recalls_apart
 from kgnn.evaluation.paired_tests import ALPHA
 from kgnn.evaluation.splits import labels_in_words
 from kgnn.reports.comparison import (

@@ -7,8 +7,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from kgnn.estimator.metrics import METRICS
 from kgnn.estimator.registry import entries
-from kgnn.evaluation.metrics import METRICS, Quality
+from kgnn.evaluation.metrics import Quality
 from kgnn.evaluation.model_facts import ENDINGS, ModelFacts, ShownGraph
 from kgnn.graphs.drawing import draw, is_named, label_colors, size_in_words
 from kgnn.graphs.molecule_drawing import MOLECULE_NOTE, is_drawn_as_molecule

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kgnn.benchmark.record import Record
-from kgnn.evaluation.metrics import METRICS
+from kgnn.estimator.metrics import METRICS
 from kgnn.graphs.readers.text import harmless
 
 _CELL = ("dataset", "method", "protocol", "labels", "seed", "parameters", "revision", "fingerprint")

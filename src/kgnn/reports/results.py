@@ -17,8 +17,9 @@ from scipy.stats import t as student_t
 from kgnn.benchmark.record import OUTCOMES, Cell, Record
 from kgnn.benchmark.store import Store
 from kgnn.errors import DatasetUnavailableError, UnknownNameError
+from kgnn.estimator.metrics import METRICS
 from kgnn.estimator.registry import entries
-from kgnn.evaluation.metrics import METRICS, mean_and_std
+from kgnn.evaluation.metrics import mean_and_std
 from kgnn.evaluation.splits import Labels
 from kgnn.graphs.datasets.catalog import ENTRIES
 from kgnn.reports.paper import PAPER_DATASETS, dataset_title, method_title

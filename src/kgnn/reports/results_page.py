@@ -8,7 +8,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from kgnn.benchmark.record import Record
-from kgnn.evaluation.metrics import METRICS
+from kgnn.estimator.metrics import METRICS
 from kgnn.evaluation.splits import labels_in_words
 from kgnn.reports.cases import shown_cases
 from kgnn.reports.page import drawings, render

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kgnn.evaluation.metrics import METRICS, mean_and_std
+from kgnn.estimator.metrics import METRICS
+from kgnn.evaluation.metrics import mean_and_std
 from kgnn.reports.comparison import (
     ASSUMPTION,
     Comparison,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kgnn.benchmark.record import Record
-from kgnn.evaluation.metrics import METRICS
+from kgnn.estimator.metrics import METRICS
 from kgnn.evaluation.paired_tests import ALPHA
 from kgnn.evaluation.splits import labels_in_words
 from kgnn.reports.comparison import compare, rank_methods
