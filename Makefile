@@ -2,18 +2,41 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# All that users may install.
+EXTRAS := chem embeddings networkx plot pyg ray skops
 # Datasets beside the repository are used where they are; otherwise they are downloaded on demand.
 export KGNN_DATASETS ?= $(abspath $(wildcard ../shared/datasets))
 # Small graphs drown in the overhead of threads.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test check coverage format docs bench-speed clean
+.PHONY: demo test test-wheel test-lowest check coverage format docs bench-speed clean
 
 demo: $(VENV)/installed
 	$(BIN)/kgnn demo
 
 test: check
 	$(BIN)/pytest -n 2
+
+# What people install: wheel and sdist, without any extra, in an environment that is otherwise empty.
+test-wheel: $(VENV)/installed-dev
+	rm -rf build/dist build/clean
+	$(BIN)/python -m build --outdir build/dist
+	$(PYTHON) -m venv build/clean
+	build/clean/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt build/dist/*.whl
+	build/clean/bin/python -I tests/try_installed.py
+
+# The lowest versions that pyproject.toml allows, with all extras and the oldest Python if there is one.
+LOWEST_PYTHON ?= $(or $(shell command -v python3.10),$(PYTHON))
+test-lowest:
+	$(LOWEST_PYTHON) -m venv build/lowest
+	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	build/lowest/bin/uv pip compile --quiet --resolution lowest-direct --python build/lowest/bin/python \
+		$(addprefix --extra ,$(EXTRAS)) pyproject.toml -o build/lowest.txt
+	build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python -r build/lowest.txt \
+		pytest hypothesis pytest-xdist
+	build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --no-deps -e .
+	# Old versions of others warn of what is new.
+	build/lowest/bin/python -m pytest -n 2 -o filterwarnings=default --disable-warnings
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .

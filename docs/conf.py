@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import metadata
+from kgnn import __version__
 
 project = "kgnn"
 author = "The kgnn developers"
 project_copyright = author
-version = release = metadata.version("kgnn")
+version = release = __version__
 
 extensions = ["myst_nb", "sphinx_copybutton"]
 # The source folder is the root of the repository, so that links work there as they do in the site.

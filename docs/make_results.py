@@ -1,16 +1,18 @@
-"""Write all that the docs say of the records in ``results/`` and ``studies/few-labels/``.
+"""Write all that the docs say of the records in ``results/`` and ``studies/``.
 
-That is docs/results.md, docs/results.html, the tables of docs/few-labels.md, the README's table,
-sentences and figures, and what the paper map says that each difference from the paper is worth.
+That is docs/results.md, docs/results.html, the tables of docs/few-labels.md and docs/carried.md,
+the README's table, sentences and figures, and what the paper map says that each difference from
+the paper is worth.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kgnn.files import write_text
+from kgnn.graphs.datasets.catalog import find
 from kgnn.reports.chart import Chart, save
 from kgnn.reports.figures import cost_chart, labels_chart
 from kgnn.reports.method_tables import accuracy_table
@@ -18,7 +20,7 @@ from kgnn.reports.results import Results, Terms
 from kgnn.reports.results_page import results_page
 from kgnn.reports.settings_tables import settings_tables
 from kgnn.reports.summary import readme_markdown, summary_markdown
-from kgnn.reports.table import table_markdown
+from kgnn.reports.table import Table, table_markdown
 
 ROOT = Path(__file__).parents[1]
 _BEGIN, _END = "<!-- made by docs/make_results.py -->", "<!-- until here -->"
@@ -28,11 +30,13 @@ def pages() -> dict[Path, str]:
     """Return the text of each page, those that others have written with our part made anew."""
     results, few = Results.read(ROOT / "results"), Results.read(ROOT / "studies" / "few-labels")
     readme, paper_map = ROOT / "README.md", ROOT / "docs" / "paper-map.md"
-    few_labels = ROOT / "docs" / "few-labels.md"
+    few_labels, carried = ROOT / "docs" / "few-labels.md", ROOT / "docs" / "carried.md"
+    on_carried = Results.read(ROOT / "studies" / "carried", metric="roc_auc")
     return {
         ROOT / "docs" / "results.md": summary_markdown(results),
         ROOT / "docs" / "results.html": results_page(results),
         few_labels: _with_part(_read(few_labels), few_labels_markdown(few)),
+        carried: _with_part(_read(carried), carried_markdown(on_carried)),
         readme: _with_part(_read(readme), readme_markdown(results)),
         paper_map: _with_worths(_read(paper_map), _worths(results)),
     }
@@ -85,7 +89,23 @@ def few_labels_markdown(results: Results) -> str:
         )
         for share in shares
     ]
-    tables += settings_tables(results)
+    return _in_parts([*tables, *settings_tables(results)])
+
+
+def carried_markdown(results: Results) -> str:
+    """Return how methods do on graphs that carry more than labels of nodes, and without it."""
+    molecules = [name for name in results.datasets if find(name).kind == "molecules"]
+    others = [name for name in results.datasets if name not in molecules]
+    terms = Terms("budget", 0.1)
+    tables = [
+        accuracy_table(results, results.methods, part, title=title, terms=terms)
+        for title, part in (("Molecules", molecules), ("Other graphs", others))
+        if part
+    ]
+    return _in_parts([*tables, *settings_tables(results)])
+
+
+def _in_parts(tables: Sequence[Table]) -> str:
     parts = [f"### {table.title}\n\n{table_markdown(table, notes=False)}" for table in tables]
     notes = dict.fromkeys(table.notes for table in tables)
     return "\n".join(parts) + "\n### How to read them\n\n" + "\n\n".join(notes)

@@ -2,7 +2,7 @@
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The stub lists the public names. Each is imported on first use: `import kgnn` alone loads neither
 # numpy nor torch.

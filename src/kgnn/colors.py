@@ -46,9 +46,11 @@ N_SERIES = 7
 def css_color(name: str) -> str:
     """Return a color as the page around a drawing has it, else, as in a notebook, our own.
 
+    Lines and letters then have the color of the text around them, whether that is dark or light.
+
     Examples
     --------
-    >>> css_color("s1")
-    'var(--s1,#0072b2)'
+    >>> css_color("s1"), css_color("ink")
+    ('var(--s1,#0072b2)', 'var(--ink,currentColor)')
     """
-    return f"var(--{name},{LIGHT[name]})"
+    return f"var(--{name},{'currentColor' if name == 'ink' else LIGHT[name]})"

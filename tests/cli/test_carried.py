@@ -72,6 +72,23 @@ def test_molecules_are_read_as_for_the_fit(kgnn, model, tmp_path):
     assert kept[0]["confidence"] != kept[1]["confidence"]
 
 
+def test_columns_have_the_names_of_the_fit_where_a_table_has_them(kgnn, table, tmp_path):
+    renamed = (tmp_path / table).read_text().replace("owner,smiles,label,id", "owner,made,kind,id")
+    (tmp_path / "own.csv").write_text(renamed)
+    read = ("--read", "smiles_column=made", "--read", "target_column=kind")
+    assert kgnn("fit", "own.csv", "-o", "own", "--method", "wl", *read).code == 0
+    done = kgnn("predict", "own", "own.csv")
+    assert "--read smiles_column=made --read target_column=kind, as for the fit" in done.err
+    assert len(rows_of(done.out)) == 16
+    # A table with the usual name, and one where another column is asked for.
+    (tmp_path / "usual.csv").write_text("smiles\nCCO\n")
+    assert rows_of(kgnn("predict", "own", "usual.csv").out)[0]["smiles"] == "CCO"
+    (tmp_path / "both.csv").write_text("made,other\nnothing,CCO\n")
+    done = kgnn("predict", "own", "both.csv", "--read", "smiles_column=other")
+    assert rows_of(done.out)[0]["made"] == "nothing"
+    assert kgnn("evaluate", "own", "own.csv").code == 0
+
+
 def test_directions_are_read_as_for_the_fit(kgnn, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = []

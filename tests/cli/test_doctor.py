@@ -72,7 +72,7 @@ def test_an_extra_that_is_not_installed_is_no_problem(kgnn, monkeypatch):  # noq
     told = json.loads(done.out)
     assert told["extras"]["embeddings"] == {"gensim": None}
     assert told["problems"] == []
-    assert "kgnn[embeddings]" in kgnn("doctor").out
+    assert "kgnn[NAME]" in kgnn("doctor").err
 
 
 def test_a_package_that_cannot_be_imported_is_a_problem(kgnn, monkeypatch):  # noqa: F811

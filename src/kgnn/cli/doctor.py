@@ -266,15 +266,15 @@ def _show(record: dict[str, Any]) -> None:
     here = f"{len(folders['datasets_here'])} of {folders['datasets_known']} named ones"
     grid.add_row("", f"{here} are on this machine, the rest from {folders['downloads_from']}")
     console.print(grid, highlight=False)
-    grid = table("Extras", "extra", "", "packages", ">MiB", "to install")
+    grid = table("Extras", "extra", "", "packages", ">MiB")
     for extra, packages in record["extras"].items():
         missing = [name for name, version in packages.items() if version is None]
         told = [f"{name} {version or '–'}" for name, version in packages.items()]
-        advice = f"python -m pip install 'kgnn[{extra}]'" if missing else ""
         mib = sum(record["mib"].get(name, 0) for name in packages)
         state = "missing" if missing else "ready"
-        grid.add_row(extra, state, ", ".join(told), f"{mib:,}" if mib else "", advice)
+        grid.add_row(extra, state, ", ".join(told), f"{mib:,}" if mib else "")
     console.print(grid, highlight=False)
+    say("An extra is installed with: python -m pip install 'kgnn[NAME]'")
     if record["problems"]:
         say(*(f"problem: {each}" for each in record["problems"]))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ from kgnn.cli.own_graphs import (
     SettingsOption,
     SkipBad,
     as_fitted,
+    class_columns_of,
     load_readable,
     reading_options,
     require_labels_file,
@@ -74,7 +75,9 @@ def label(
     reading_options(data, read)
     require_writable_folder(output)
     place, opened = listen(host, port)
-    with _only_one(output):
+    with ExitStack() as stack:
+        stack.enter_context(opened)
+        stack.enter_context(_only_one(output))
         with progress_bars() as bars:
             waiting = bars.add_task(f"reading {data}", total=None)
             from kgnn.estimator.parameters import parse
@@ -84,23 +87,21 @@ def label(
             from kgnn.web.project import Project
             from kgnn.web.workbench import Settings, Workbench
 
-            parameters = parse(method_class(method), settings or [])
+            chosen = Settings(method, parse(method_class(method), settings or []), every)
             more = read or []
             if model is not None:
                 from kgnn.estimator.saving import open_model
 
                 more = as_fitted(data, read, open_model(model))
             reading = Reading(data, more, table, skip_bad)
-            project = Project(output)
+            project = stack.enter_context(closing(Project(output)))
             pool = _pool(reading)
             bars.update(waiting, description="reading labels")
             _import(project, pool, reading, takes_targets=not without_targets)
             if model is not None:
                 _take(project, model)
-        recorded = {**reading.record(), "labels": []}
-        chosen = Settings(method, parameters, every)
-        workbench = Workbench(project, pool, chosen, read=recorded)
-        app = make_app(workbench, pool.graphs.name, _user_name())
+        bench = Workbench(project, pool, chosen, read={**reading.record(), "labels": []})
+        app = make_app(bench, pool.graphs.name, _user_name())
         guarded = Guard(app, hosts=place.hosts(), token=place.token)
         say(f"{len(pool):,} graphs, {len(project.answers):,} answers in {output}.")
 
@@ -109,11 +110,8 @@ def label(
             if browser:
                 webbrowser.open(place.address)
 
-        try:
-            run(guarded, opened, on_start=tell, on_stop=app.state.signal.end)
-        finally:
-            workbench.stop()
-            project.close()
+        stack.callback(bench.stop)
+        run(guarded, opened, on_start=tell, on_stop=app.state.signal.end)
 
 
 @contextmanager
@@ -137,7 +135,11 @@ def _pool(reading: Reading) -> Pool:
 
     options = reading_options(reading.data, reading.settings)
     graphs = load_readable(reading.data, reading.settings, reading.skips_bad)
-    cells = dict(cells_of(reading.data, **options))
+    classes, _ = class_columns_of(reading)  # which would say the answer
+    cells = {
+        name: {key: value for key, value in own.items() if key != classes and value != name}
+        for name, own in cells_of(reading.data, **options)
+    }
     return Pool(graphs, cells)
 
 

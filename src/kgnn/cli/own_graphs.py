@@ -100,7 +100,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 MetricOption = Annotated[
     str,
     typer.Option(
-        help="What counts, and what kernel methods choose by: accuracy, balanced_accuracy, "
+        help="What counts, also where kernel methods choose: accuracy, balanced_accuracy, "
         "macro_f1, matthews, roc_auc, average_precision, log_loss or brier."
     ),
 ]
@@ -152,13 +152,21 @@ def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
 
 
 def as_fitted(source: str, read: list[str] | None, model: GraphClassifier) -> list[str]:
-    """Return ``--read`` with what decides what a graph is, as the model was fitted, and say so."""
-    from kgnn.graphs.loading import find_format
+    """Return ``--read`` with what the model was fitted with, and say so.
+
+    That is what decides what a graph is, and the columns that this source has, too.
+    """
+    from kgnn.graphs.loading import find_format, header_of
 
     given = {setting.partition("=")[0] for setting in read or ()}
     recorded = (model.fitted_on_.get("read") or {}).get("read", [])
-    meanings = set(find_format(source).meanings) - given
-    more = [setting for setting in recorded if setting.partition("=")[0] in meanings]
+    found, header = find_format(source), header_of(source)
+    more = []
+    for setting in recorded:
+        key, _, value = setting.partition("=")
+        is_column = key.endswith("_column") and value in header
+        if key in set(found.options) - given and (key in found.meanings or is_column):
+            more.append(setting)
     if more:
         say(f"reading {source} with {' '.join(_repeated('--read', more))}, as for the fit")
     return [*(read or []), *more]
@@ -318,7 +326,7 @@ def _repeated(option: str, values: Iterable[str]) -> list[str]:
 
 def where_classes_are(reading: Reading) -> str:
     """Say which column of a table the classes come from; empty where nothing was chosen."""
-    used, _ = _class_columns(reading)
+    used, _ = class_columns_of(reading)
     return f", classes from its column {used}" if used and not reading.table.paths else ""
 
 
@@ -331,7 +339,7 @@ def why_no_label(reading: Reading, n_graphs: int) -> str:
         tables = " and ".join(map(str, reading.table.paths))
         return f"{told} in {tables}: fill in its column of labels, or name another one"
     table = "or give a CSV file with the columns id and label (--labels)"
-    found, (used, unused) = find_format(reading.data), _class_columns(reading)
+    found, (used, unused) = find_format(reading.data), class_columns_of(reading)
     if found.class_columns is None:
         where = f"give them in {found.classes}, " if found.classes else ""
         return f"{told}: {where}{table}"
@@ -347,11 +355,11 @@ def why_no_label(reading: Reading, n_graphs: int) -> str:
 
 def unused_columns(reading: Reading) -> list[str]:
     """Return the columns of a table of graphs that nothing is read from."""
-    used, unused = _class_columns(reading)
+    used, unused = class_columns_of(reading)
     return [*unused, *([used] if used and reading.table.paths else [])]
 
 
-def _class_columns(reading: Reading) -> tuple[str | None, list[str]]:
+def class_columns_of(reading: Reading) -> tuple[str | None, list[str]]:
     """Return the column of a table with the classes, and those without a use."""
     from kgnn.graphs.loading import find_format
 

@@ -40,22 +40,23 @@ def serve(
 
     require_uvicorn()
     place, opened = listen(host, port)
-    with progress_bars() as bars:
-        bars.add_task("opening the model", total=None)
-        from kgnn.web.serving import ENVIRONMENT, Settings, guarded
+    with opened:
+        with progress_bars() as bars:
+            bars.add_task("opening the model", total=None)
+            from kgnn.web.serving import ENVIRONMENT, Settings, guarded
 
-        settings = Settings(
-            str(model.resolve()), tuple(place.hosts(name or ())), place.token,
-            max_bytes, max_graphs, max_nodes, seconds, waiting, threads,
-        )  # fmt: skip
-        app = guarded(settings)
+            settings = Settings(
+                str(model.resolve()), tuple(place.hosts(name or ())), place.token,
+                max_bytes, max_graphs, max_nodes, seconds, waiting, threads,
+            )  # fmt: skip
+            app = guarded(settings)
 
-    def tell() -> None:
-        say(f"Serving {model} at {place.address} (Ctrl-C stops; requests are answered first).")
+        def tell() -> None:
+            say(f"Serving {model} at {place.address} (Ctrl-C stops; requests are answered first).")
 
-    if workers == 1:
-        run(app, opened, on_start=tell)
-        return
-    os.environ[ENVIRONMENT] = settings.write()
-    tell()
-    run_workers("kgnn.web.serving:app_from_environment", place, opened, workers)
+        if workers == 1:
+            run(app, opened, on_start=tell)
+            return
+        os.environ[ENVIRONMENT] = settings.write()
+        tell()
+        run_workers("kgnn.web.serving:app_from_environment", place, opened, workers)

@@ -88,7 +88,9 @@ def order_of_growth(graphs: GraphDataset, rng: np.random.Generator) -> Ints:
     if not graphs.n_nodes:
         return np.empty(0, dtype=np.int64)
     waits = rng.exponential(size=graphs.n_nodes)
-    waits_by_arc = (waits[graphs.neighbors], graphs.neighbors, graphs.arc_offsets)
+    # For paths, scipy 1.13 wants 32-bit positions.
+    ends, offsets = graphs.neighbors.astype(np.int32), graphs.arc_offsets.astype(np.int32)
+    waits_by_arc = (waits[graphs.neighbors], ends, offsets)
     arcs = sparse.csr_array(waits_by_arc, shape=(graphs.n_nodes, graphs.n_nodes))
     n_components, component = csgraph.connected_components(arcs, connection="strong")
     # Of nodes in random order, a component starts from its first, and the components come in the

@@ -66,7 +66,8 @@ def check(estimator: object) -> None:
 
 def fields_of(cls: type) -> dict[str, Any]:
     """Return the parameters of a method with their annotations."""
-    hints = get_type_hints(cls, include_extras=True)
+    # KW_ONLY is no type to Python 3.10.
+    hints = get_type_hints(cls, localns={"KW_ONLY": object}, include_extras=True)
     return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
 
 

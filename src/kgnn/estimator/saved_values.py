@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from importlib import import_module
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from kgnn.errors import MissingExtraError, excerpt
+from kgnn.estimator.parameters import fields_of
 from kgnn.estimator.saved_files import UnknownClassError
 
 _PARTS_OF_SPARSE = ("data", "indices", "indptr")
@@ -369,15 +370,10 @@ def _require_sound_scaler(scaler: StandardScaler) -> None:
 
 def _require_types(value: Any) -> None:
     """Refuse an object with a field of another type than it is declared to have."""
-    for name, annotation in _types_of(type(value)).items():
+    for name, annotation in fields_of(type(value)).items():
         if name in vars(value) and not _fits(vars(value)[name], annotation):
             kind = type(value).__name__
             raise ValueError(f"'{name}' of '{kind}' is {excerpt(repr(vars(value)[name]))}")
-
-
-def _types_of(cls: type) -> dict[str, Any]:
-    hints = get_type_hints(cls)
-    return {each.name: hints[each.name] for each in dataclasses.fields(cls)}
 
 
 def _fits(value: Any, annotation: Any) -> bool:
@@ -385,6 +381,8 @@ def _fits(value: Any, annotation: Any) -> bool:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation is Any:
         return True
+    if origin is Annotated:  # a parameter with its bounds
+        return _fits(value, arguments[0])
     if origin is Literal:
         return value in arguments
     if origin in (Union, UnionType):

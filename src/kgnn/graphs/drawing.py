@@ -295,7 +295,7 @@ def lay_out(n_nodes: int, edges: ArrayLike) -> Places:
         return np.zeros((0, 2))
     pairs = np.sort(np.asarray(edges, dtype=np.int64).reshape(-1, 2), axis=1)
     pairs = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
-    links = csr_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n_nodes, n_nodes))
+    links = _links(np.ones(len(pairs)), pairs, n_nodes)
     n_parts, part = connected_components(links, directed=False)
     order = np.argsort(part, kind="stable")
     members = np.split(order, np.cumsum(np.bincount(part, minlength=n_parts))[:-1])
@@ -311,6 +311,12 @@ def lay_out(n_nodes: int, edges: ArrayLike) -> Places:
     for nodes, own in zip(members, _packed(drawn), strict=True):
         places[nodes] = own
     return places
+
+
+def _links(lengths: NDArray[np.float64], edges: Edges, n: int) -> csr_array:
+    """Return the lengths of edges by both ends; for paths, scipy 1.13 wants 32-bit ones."""
+    ends = edges.astype(np.int32)
+    return csr_array((lengths, (ends[:, 0], ends[:, 1])), shape=(n, n))
 
 
 def _component(n: int, edges: Edges) -> Places:
@@ -379,7 +385,7 @@ def _stressed(n: int, edges: Edges, lengths: NDArray[np.float64]) -> Places:
     """Return places whose distances are near the lengths of shortest paths."""
     if n < 3:
         return np.stack([np.arange(n) * lengths.sum(), np.zeros(n)], axis=1)
-    links = csr_array((lengths, tuple(edges.T)), shape=(n, n))
+    links = _links(lengths, edges, n)
     pivots = np.linspace(0, n - 1, min(n, _PIVOTS)).astype(np.int64)
     if n > _MOST_STRESSED:
         return _scaled_start(dijkstra(links, directed=False, indices=pivots))

@@ -21,6 +21,7 @@ from kgnn.graphs.datasets import catalog, python_functions, sources, toy
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.molecules import MEANINGS
 from kgnn.graphs.readers import jsonl, network_files, sdf, smiles, tu
+from kgnn.graphs.readers.text import csv_rows
 
 Reader = Callable[..., GraphDataset]
 StreamReader = Callable[..., Iterator[GraphDataset]]
@@ -182,6 +183,13 @@ def columns_of(source: str | os.PathLike[str], **options: Any) -> list[str]:
     """Return the columns of a table of graphs; empty for sources of other kinds."""
     found = find_format(source)
     return [] if found.columns is None else found.columns(Path(source).expanduser(), **options)
+
+
+def header_of(source: str | os.PathLike[str]) -> list[str]:
+    """Return all columns of a CSV table of graphs, whatever is in them; empty for other sources."""
+    found, path = find_format(source), Path(source).expanduser()
+    is_csv = ".csv" in found.suffixes and path.is_file()
+    return next((row.cells for row in csv_rows(path, None)), []) if is_csv else []
 
 
 def cells_of(

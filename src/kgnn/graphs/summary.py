@@ -135,14 +135,13 @@ def _merged(of_node: Ints, ends: Ints, n: int, most: int, number: int) -> Ints:
         is_center[links.indices] & ~is_center[source], links.data / np.sqrt(sizes[links.indices]), 0
     )
     order = np.lexsort([links.indices, -pull, source])
-    first = order[np.searchsorted(source[order], np.arange(n)).clip(0, max(len(order) - 1, 0))]
+    joining, first = np.unique(source[order], return_index=True)
+    best = order[first]  # the strongest pull on each group that has neighbors
+    joining, best = joining[pull[best] > 0], best[pull[best] > 0]
+    # The smallest first, and no more of them than are too many.
+    kept = np.argsort(sizes[joining], kind="stable")[: n - most]
     joins = np.arange(n)
-    if len(order):
-        has_pull = (source[first] == np.arange(n)) & (pull[first] > 0)
-        joining = np.flatnonzero(has_pull)
-        # No more of them than are too many.
-        joining = joining[np.argsort(sizes[joining], kind="stable")][: n - most]
-        joins[joining] = links.indices[first[joining]]
+    joins[joining[kept]] = links.indices[best[kept]]
     _, place = np.unique(joins, return_inverse=True)
     return np.asarray(place.reshape(-1)[of_node], dtype=np.int64)
 

@@ -48,6 +48,11 @@ class Lane(Generic[Question]):
         That a question may take, with its waiting.
     together : int
         Weight of the questions that are answered together; a heavier one is answered alone.
+    gathering : float
+        Seconds that a question waits for others, where an answer to several costs little more than
+        to one.
+    begin : callable
+        Called first in the thread.
 
     Examples
     --------
@@ -64,8 +69,11 @@ class Lane(Generic[Question]):
         capacity: int,
         seconds: float,
         together: int = 1,
+        gathering: float = 0.0,
+        begin: Callable[[], object] = lambda: None,
     ) -> None:
         self._answer, self._together = answer, together
+        self._gathering, self._begin = gathering, begin
         self.capacity, self.seconds = capacity, seconds
         self._waiting: deque[_Waiting[Question]] = deque()
         self._news = threading.Condition()
@@ -105,12 +113,16 @@ class Lane(Generic[Question]):
         )
 
     def _run(self) -> None:
+        self._begin()
         while True:
             with self._news:
                 while not self._waiting and not self._is_closed:
                     self._news.wait()
                 if not self._waiting:
                     return
+            if self._gathering and not self._is_closed:
+                time.sleep(self._gathering)
+            with self._news:
                 batch = self._next()
             self._answer_all([each for each in batch if self._is_wanted(each)])
 

@@ -55,7 +55,13 @@ class Outcome:
     queue: list[tuple[int, str]]  # rows to label next and why, best first
     suspicious: list[tuple[int, str, str, float]]  # row, given, likely, its probability
     facts: dict[str, Any]  # of a new model, for the record; empty otherwise
-    places: Floats | None = None  # (n_graphs, 2), the map; once in each process
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """Where the graphs are on a map; a process begins with it."""
+
+    places: Floats  # (n_graphs, 2), from −1 to 1
 
 
 class Progress(NamedTuple):
@@ -78,12 +84,13 @@ class Learner:
         fitted_on: dict[str, Any],
         *,
         on_progress: Callable[[Progress], None],
+        on_map: Callable[[Map], None],
         on_outcome: Callable[[Outcome], None],
         on_failure: Callable[[str], None],
     ) -> None:
         self._start_with = (graphs, method, parameters, fitted_on)
         self._on_progress, self._on_outcome = on_progress, on_outcome
-        self._on_failure = on_failure
+        self._on_map, self._on_failure = on_map, on_failure
         self._lock = threading.Lock()
         self._process: Any = None
         self._connection: Connection | None = None
@@ -135,6 +142,9 @@ class Learner:
             if isinstance(told, Progress):
                 self._on_progress(told)
                 continue
+            if isinstance(told, Map):
+                self._on_map(told)
+                continue
             with self._lock:
                 if connection is not self._connection:
                     return  # it was stopped: nobody wants to know any more
@@ -175,8 +185,8 @@ def _work(
     from kgnn.threads import limit_threads
 
     warnings.simplefilter("ignore", KgnnWarning)
-    has_map = False
     with limit_threads(1):
+        connection.send(Map(map_of(graphs)))
         while True:
             try:
                 job = connection.recv()
@@ -185,8 +195,7 @@ def _work(
             try:
                 with listening(_Reports(connection)):
                     model, facts = _model(job, graphs, method, parameters, fitted_on)
-                    outcome = _ask(job, model, graphs, facts, with_map=not has_map)
-                has_map = True
+                    outcome = _ask(job, model, graphs, facts)
                 connection.send(outcome)
             except KgnnError as error:
                 connection.send(str(error))
@@ -255,14 +264,11 @@ def _model(
     return model, facts
 
 
-def _ask(
-    job: Job, model: Any, graphs: GraphDataset, facts: dict[str, Any], *, with_map: bool
-) -> Outcome:
+def _ask(job: Job, model: Any, graphs: GraphDataset, facts: dict[str, Any]) -> Outcome:
     """Ask a model about all graphs."""
     from kgnn.estimator.classifier import UNLABELED
     from kgnn.estimator.suggestion import Opinion, next_to_label
 
-    places = map_of(graphs) if with_map else None
     plain = graphs.with_targets(np.full(len(graphs), UNLABELED))
     rows = np.flatnonzero(job.asked)
     if model is None:
@@ -275,7 +281,7 @@ def _ask(
         why = "looks like many graphs that have no label yet"
         queue = [(int(rows[each.row]), why) for each in first]
         nothing = np.zeros(len(graphs))
-        return Outcome(0, (), np.zeros((len(graphs), 0)), None, nothing, {}, queue, [], {}, places)
+        return Outcome(0, (), np.zeros((len(graphs), 0)), None, nothing, {}, queue, [], {})
     opinion = Opinion.of(model.predict_proba_all(plain))
     found = model.novelty(plain)
     suggested = model.suggest(plain[rows], _QUEUED) if len(rows) else []
@@ -289,7 +295,6 @@ def _ask(
         [(int(rows[each.row]), each.why) for each in suggested],
         _suspicious(model, job),
         facts,
-        places,
     )
 
 
@@ -321,24 +326,19 @@ def map_of(graphs: GraphDataset) -> Floats:
     """
     from kgnn.kernels.projection import Projection
     from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
-    from kgnn.progress import track
 
-    steps = track(("features", "coordinates"), "drawing the map")
-    next(steps)
     features = WeisfeilerLehman(2, coarse=(0.5, 1.0), counts="log", normalize="level")
     counted = features.fit_transform(graphs)
-    next(steps)
     places = np.zeros((len(graphs), 2))
     dimensions = Projection(50).fit(counted).transform(counted).astype(np.float64)
     found = _umap(dimensions)
     if found is None:
         found = dimensions[:, :2]
     places[:, : found.shape[1]] = found
-    places -= np.median(places, axis=0)
     # A few far away would press all others together.
-    scale = np.quantile(np.abs(places), 0.98, axis=0)
-    list(steps)
-    return np.asarray(np.clip(places / np.where(scale > 0, scale, 1.0), -1.15, 1.15) / 1.15)
+    low, high = np.quantile(places, (0.01, 0.99), axis=0)
+    middle, half = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
+    return np.asarray(np.clip((places - middle) / half, -1.1, 1.1) / 1.1)
 
 
 def _umap(coordinates: Floats) -> Floats | None:

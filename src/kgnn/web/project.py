@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -131,6 +132,7 @@ class Project:
             self._base = sqlite3.connect(
                 path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
+            weakref.finalize(self, self._base.close)
             self._base.execute("PRAGMA trusted_schema = OFF")
             self._prepare(path)
             self._base.execute("PRAGMA journal_mode = WAL")

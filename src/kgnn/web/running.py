@@ -67,22 +67,29 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def listen(host: str, port: int) -> tuple[Place, socket.socket]:
-    """Open the port, so that it is ours before anything else is done; 0 takes a free one.
-
-    A server for others has the token of the environment variable ``KGNN_TOKEN``, or a new one.
-    """
+def token_for(host: str) -> str | None:
+    """Return the token of a server: that of the environment, or a new one if it is for others."""
     token = os.environ.get(TOKEN) or None
     if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isascii()):
         raise ParameterError(f"{TOKEN} must have at least {_SHORTEST_TOKEN} ASCII characters.")
-    if token is None and not is_loopback(host):
-        token = secrets.token_urlsafe(32)
+    return secrets.token_urlsafe(32) if token is None and not is_loopback(host) else token
+
+
+def listen(host: str, port: int) -> tuple[Place, socket.socket]:
+    """Open the port, so that it is ours before anything else is done; 0 takes a free one.
+
+    See `token_for`.
+    """
+    token = token_for(host)
+    opened = None
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         opened = socket.socket(family, socket.SOCK_STREAM)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
     except OSError as error:
+        if opened is not None:
+            opened.close()
         raise KgnnError(
             f"Nothing can listen on {host}, port {port}: {error.strerror or error}. Name another "
             "port with --port; 0 takes a free one."

@@ -38,6 +38,7 @@ from kgnn.workers import end_with
 ENVIRONMENT = "KGNN_SERVE"  # where workers of a server find its settings
 _JSON_LINES, _JSON = "application/x-ndjson", "application/json"
 _TOGETHER = 256  # graphs that are predicted together
+_GATHERING_SECONDS = 0.005  # a tenth of what a prediction takes where many ask
 _DRAWN = 20  # graphs of a request
 _WIDTH, _HEIGHT = 480.0, 360.0
 
@@ -170,12 +171,18 @@ class Server:
         self._is_directed = is_directed(options.get("directed", False))
         self._meaning = Meaning.of(salts=options.get("salts"), stereo=options.get("stereo"))
         seconds = settings.seconds
+        # For as long as the server runs; some libraries count threads in each thread anew.
+        begin = limit_threads(settings.threads).__enter__
         self.fast: Lane[Asked] = Lane(
-            self._predict, capacity=settings.waiting, seconds=seconds, together=_TOGETHER
-        )
+            self._predict, capacity=settings.waiting, seconds=seconds, together=_TOGETHER,
+            gathering=_GATHERING_SECONDS, begin=begin,
+        )  # fmt: skip
         # Explanations take a hundred times as long as predictions, which are not to wait for them.
         slow = max(1, settings.waiting // 16)
-        self.slow: Lane[Callable[[], Any]] = Lane(_each, capacity=slow, seconds=seconds)
+        begin = limit_threads(settings.threads).__enter__
+        self.slow: Lane[Callable[[], Any]] = Lane(
+            _each, capacity=slow, seconds=seconds, begin=begin
+        )
 
     def close(self) -> None:
         """Answer what is waiting, and end."""
@@ -272,8 +279,7 @@ class Server:
             yield at, wrong
 
     def _answers(self, graphs: GraphDataset, error: float) -> list[Any]:
-        with limit_threads(self.settings.threads):
-            return answers(self.model, graphs, error=error if self.can_promise else None)
+        return answers(self.model, graphs, error=error if self.can_promise else None)
 
     def _told(self, found: tuple[GraphDataset, list[Any]], draws: bool) -> dict[str, Any]:
         graphs, said = found
@@ -310,14 +316,12 @@ class Server:
     def explain(self, asked: Asked, neighbors: int) -> Any:
         """Explain what the model says of one graph."""
         graphs = named(self.read(asked.body, asked.kind, most=1))
-        with limit_threads(self.settings.threads):
-            return self.model.explain(graphs[0], neighbors=neighbors, error=asked.error)
+        return self.model.explain(graphs[0], neighbors=neighbors, error=asked.error)
 
     def similar(self, asked: Asked, n: int) -> dict[str, Any]:
         """Find the labeled graphs that are most like each graph."""
         graphs = named(self.read(asked.body, asked.kind))
-        with limit_threads(self.settings.threads):
-            found = self.model.similar(graphs, n)
+        found = self.model.similar(graphs, n)
         return {
             "model": self.name,
             "graphs": [

@@ -19,7 +19,7 @@ from kgnn.colors import N_SERIES
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError, excerpt
 from kgnn.graphs.readers.labels_csv import label_graphs, read_labels
 from kgnn.web import curve
-from kgnn.web.learning import Job, Learner, Outcome, Progress
+from kgnn.web.learning import Job, Learner, Map, Outcome, Progress
 from kgnn.web.pool import Pool
 from kgnn.web.project import INVALID, LABEL, UNSURE, Event, Given, Project
 
@@ -61,6 +61,7 @@ class Workbench:
         self._progress: Progress | None = None
         self._failure = ""
         self._fitting = False
+        self._is_wanted = False  # a fit, as soon as the process is free
         self._fit_started, self._fit_version, self._fit_name = 0.0, 0, ""
         self._leases: dict[str, tuple[str, float]] = {}  # graph: window and until when
         self._lock = threading.RLock()
@@ -72,6 +73,7 @@ class Workbench:
             settings.parameters,
             dict(read or {}),
             on_progress=self._note_progress,
+            on_map=self._note_map,
             on_outcome=self._note_outcome,
             on_failure=self._note_failure,
         )
@@ -107,6 +109,7 @@ class Workbench:
             "invalid": kinds.count(INVALID),
             "model": models[-1] if models else None,
             "asked": self.outcome.number if self.outcome else None,
+            "has_map": self.places is not None,
             "suspicious": len(self._suspicious()),
             "every": self.settings.every,
             "new": self._n_new(),
@@ -266,7 +269,10 @@ class Workbench:
             version = self.project.version
             folder = self.project.folder_of_model(f"{version}-{secrets.token_hex(3)}")
             if not self._learner.submit(self._job(folder, is_fit=True)):
+                # It is still asking the last model; or it fits already, which is as good.
+                self._is_wanted = not self._fitting
                 return
+            self._is_wanted = False
             self._fitting, self._failure, self._progress = True, "", None
             self._fit_started, self._fit_version = time.monotonic(), version
             self._fit_name = folder.name
@@ -444,6 +450,10 @@ class Workbench:
         self._progress = progress
         self.on_change()
 
+    def _note_map(self, found: Map) -> None:
+        self.places = found.places
+        self.on_change()
+
     def _note_outcome(self, outcome: Outcome) -> None:
         with self._lock:
             if outcome.facts:
@@ -455,8 +465,8 @@ class Workbench:
                 event = self.project.add_model(details)
                 outcome = replace(outcome, number=event.id)
             self.outcome, self._fitting, self._progress = outcome, False, None
-            if outcome.places is not None:
-                self.places = outcome.places
+        if self._is_wanted and not self._lacking():
+            self.learn()
         self._changed()
 
     def _note_failure(self, message: str) -> None:

@@ -206,7 +206,7 @@ const showEvidence = async (key, box = byId("evidence")) => {
 const showOpinion = async (key, box, why = "") => {
   const opinion = await get(`/api/graphs/${key}/opinion`);
   box.hidden = false;
-  if (!opinion) { box.replaceChildren("There is no model yet."); return; }
+  if (!opinion) { box.replaceChildren(state?.model ? "The model is looking at the graphs; a moment." : "There is no model yet."); return; }
   const rows = opinion.probabilities.slice(0, 8).map(([name, share]) => make("div", { class: "meter" },
     make("span", { title: name }, name), make("progress", { max: 1, value: share, "aria-label": name }), make("output", {}, percent(share))));
   box.replaceChildren(...rows, why ? make("p", {}, `Asked because: ${why}.`) : "",
@@ -359,9 +359,14 @@ const queue = () => {
     event.preventDefault();
     const name = byId("class-name").value.trim();
     if (!name) return;
-    await orToast(post("/api/classes", { name, who: who() }));
     byId("class-name").value = "";
-    byId("class-name").blur();
+    byId("class-name").blur();  // the next key is for the graph
+    try {
+      await post("/api/classes", { name, who: who() });
+    } catch (error) {
+      toast(error.message);
+      byId("class-name").value = name;
+    }
   });
   const keys = {
     d: actions.unsure, x: actions.invalid, " ": skip, u: undo, o: actions.opinion, e: actions.evidence, "?": actions.help,
@@ -390,6 +395,7 @@ const queue = () => {
       ahead = [];
       isEmpty = false;
       fetchAhead();
+      if (current && !byId("opinion").hidden) showOpinion(current.graph, byId("opinion"), current.why).catch(() => {});
     }
   });
   fetchAhead();
@@ -690,10 +696,11 @@ const explore = () => {
   let timer = 0;
   form.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(update, 120); });
   form.addEventListener("submit", (event) => event.preventDefault());
-  followers.push(({ version: now, asked, classes }) => {
+  followers.push(({ version: now, asked, has_map, classes }) => {
     byId("bulk-classes").replaceChildren(...classes.map((each) => make("button", { type: "button", class: "tag " + each.color, onclick: () => label("label", each.name) }, each.name)));
-    if (version !== `${now} ${asked}`) {
-      version = `${now} ${asked}`;
+    byId("map-told").textContent = has_map ? "Similar graphs are close together. Drag a rectangle to select." : "The map is being drawn …";
+    if (version !== `${now} ${asked} ${has_map}`) {
+      version = `${now} ${asked} ${has_map}`;
       load().catch((error) => toast(error.message));
     }
   });
