@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.text import Text
@@ -57,6 +56,8 @@ def demo(
     folder = Path(tempfile.mkdtemp(prefix="kgnn-demo-")) if output is None else output
     with progress_bars() as bars:
         waiting = bars.add_task("making graphs", total=1 + len(_FITS))
+        import numpy as np
+
         from kgnn.estimator.registry import make
         from kgnn.estimator.saved_files import file_of
         from kgnn.evaluation.model_facts import held_out_quality
@@ -116,6 +117,8 @@ def demo(
 
 def _balanced(rows: Ints, graphs: GraphDataset, n: int) -> Ints:
     """Return the first rows, as many of each class."""
+    import numpy as np
+
     targets, n_classes = graphs.targets[rows], len(graphs.class_names)
     return np.sort(np.concatenate([rows[targets == c][: n // n_classes] for c in range(n_classes)]))
 

@@ -137,6 +137,8 @@ def _require_sound_model(model: GraphClassifier) -> None:
     for name, is_sound in checks.items():
         if not is_sound:
             raise ValueError(f"its {name} is not what a model has")
+    if (require := getattr(model, "require_sound", None)) is not None:
+        require()
 
 
 def _require_canonical(

@@ -92,6 +92,13 @@ class WLLinear(GraphClassifier):
         rows = np.concatenate([member.held_out for member in members])
         return OutOfFold(rows, np.asarray(softmax(np.concatenate(answers), axis=1)))
 
+    def require_sound(self) -> None:
+        """Refuse coefficients, read from a file, that are not those of the classes."""
+        if len(self.classes_) > 1 and (
+            self.coefficients_.ndim != 2 or self.biases_.shape != self.coefficients_.shape[:1]
+        ):
+            raise ValueError("the coefficients and biases are not those of one classifier")
+
     def _predict_proba(self, graphs: GraphDataset) -> Floats:
         features = sparse.csr_array(self.kernel_.transform(graphs))
         coordinates = self.projection_.transform(features)
