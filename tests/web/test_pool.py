@@ -37,9 +37,13 @@ def test_graphs_that_differ_in_anything_have_different_keys():
     assert len(set(content_keys(from_smiles(smiles)))) == len(smiles)
     plain = pack("p", [3], [0, 1], [1, 2])
     weighted = pack("p", [3], [0, 1], [1, 2], edge_weights=[1.0, 2.0])
-    directed = pack("p", [3], [0, 1], [1, 2], directed=True)
-    keys = [next(content_keys(each)) for each in (plain, weighted, directed)]
-    assert len(set(keys)) == 3
+    heavier = pack("p", [3], [0, 1], [1, 2], edge_weights=[1.0, 3.0])
+    one_way, other_way = (
+        pack("p", [3], [0, 1], ends, edge_labels=labels, directed=True)
+        for ends, labels in (([1, 2], ["-", "="]), ([1, 2], ["=", "-"]))
+    )
+    every = (plain, weighted, heavier, one_way, other_way)
+    assert len({next(content_keys(each)) for each in every}) == len(every)
 
 
 def test_equal_graphs_have_keys_of_their_own():

@@ -186,6 +186,15 @@ def test_two_processes_write_at_once_and_one_of_them_wins_each_graph(project):
     assert {graph for graph, who in by.items() if who == "Bob"} == kept[0]
 
 
+def test_what_another_process_has_written_is_known_before_anything_is_added(project):
+    other = Project(project.folder)
+    project.answer([Given("a", LABEL, "ring")], who="Ada", action="1")
+    with pytest.raises(ConflictError):
+        other.answer([Given("a", LABEL, "tree")], who="Bob", action="2")
+    assert other.add_labels({"a": "tree"}, who="file") == (0, ["a"])
+    assert other.undo("1", who="Bob") == ["a"]
+
+
 def test_threads_may_write_at_once(project):
     def write(who):
         for n in range(10):

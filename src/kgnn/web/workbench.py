@@ -29,6 +29,7 @@ _LEASE_SECONDS = 10 * 60  # for which a graph that one window got is not given t
 _MOST_AT_ONCE = 20  # graphs that a window may ask for
 _CONTRADICTING = 3  # labeled graphs beside a suspicious one
 _NEIGHBORS = 5
+_WORTH_SAYING = 3.0  # seconds left
 
 
 class Settings(NamedTuple):
@@ -426,6 +427,8 @@ class Workbench:
         seconds = time.monotonic() - self._fit_started
         earlier = [self._told_of(each).get("seconds") for each in self.project.models]
         left = None if progress is None else progress.seconds_left
+        if left is not None and left < _WORTH_SAYING:  # one of many short steps
+            left = None
         if earlier and earlier[-1]:  # the whole fit, not one of its parts
             left = max(1.0, earlier[-1] - seconds)
         return {
@@ -468,6 +471,15 @@ class Workbench:
         if self._is_wanted and not self._lacking():
             self.learn()
         self._changed()
+        # Loading it takes seconds, which the first who asks for evidence need not wait.
+        threading.Thread(target=self._open_ahead, daemon=True, name="open model").start()
+
+    def _open_ahead(self) -> None:
+        try:
+            with self._model_lock:
+                self._opened()
+        except KgnnError as error:  # who asks will be told
+            logger.warning("the model cannot be opened: %s", error)
 
     def _note_failure(self, message: str) -> None:
         logger.warning("learning failed: %s", message)

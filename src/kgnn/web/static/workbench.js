@@ -73,8 +73,7 @@ const showStatus = () => {
   const node = byId("status");
   node.classList.remove("off");
   if (learning.is_running) {
-    const share = learning.total ? Math.floor((100 * learning.done) / learning.total) : 0;
-    const left = learning.seconds_left ? `, ${duration(learning.seconds_left)} left` : ` ${share} %`;
+    const left = learning.seconds_left ? `, ${duration(learning.seconds_left)} left` : `, ${duration(learning.seconds)} so far`;
     node.replaceChildren(`learning${left} · ${labeled} of ${graphs}`);
   } else {
     const accuracy = model?.accuracy ? [make("b", {}, percent(model.accuracy)), " expected · "] : [];
