@@ -194,7 +194,7 @@ def _scores(cells: list[Cell], store: Store, metric: str) -> dict[str, Any]:
     from kgnn.evaluation.metrics import mean_and_std
     from kgnn.reports.results import Results
 
-    records = [record for cell in cells if (record := store.get(cell))]
+    records = [record for record in store.find(cells) if record is not None]
     names = ("majority_share", *METRICS)
     scores = []
     for group in Results(records, metric).groups:
