@@ -366,6 +366,16 @@ def test_readers_find_every_record_while_the_store_is_packed(tmp_path):
     assert not errors
 
 
+def test_what_another_process_packs_is_seen(store):
+    store.pack()
+    assert store.get(RECORDS[0].cell) == RECORDS[0]
+    new = record("A", "kgnn", 9)
+    other = Store(store.folder)
+    other.put(new)
+    other.pack()
+    assert store.get(new.cell) == new
+
+
 def test_older_revisions_are_dropped_where_there_are_newer_results(tmp_path):
     old, new = record(revision=1), record(revision=2)
     only_old = record("B", "gk", revision=1)
