@@ -7,6 +7,7 @@ import json
 import math
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -91,8 +92,9 @@ def _plain(value: Any) -> str:
 FORMAT = 1
 OUTCOMES = ("done", "declined", "failed")  # the more it tells, the earlier
 _KINDS: dict[type, tuple[str, ...]] = {
-    str: ("dataset", "outcome", "reason", "finished"),
-    dict: ("result", "all_parameters", "versions", "machine"),
+    str: (*("dataset", "fingerprint", "method", "protocol"), "outcome", "reason", "finished"),
+    int: ("seed", "revision", "cases"),
+    dict: ("parameters", "result", "all_parameters", "versions", "machine"),
 }
 _PERCENT, _ANY = (0.0, 100.0), (0.0, math.inf)
 # The numbers of a result that others count on, and how small and large they may be.
@@ -144,13 +146,25 @@ class Record:
         """Whether running it again would tell nothing new."""
         return self.outcome != "failed"
 
+    @property
+    def worth(self) -> tuple[int, str]:
+        """Order records of one cell: done before declined before failed, then the newest."""
+        return -OUTCOMES.index(self.outcome), self.finished
+
     def to_json(self) -> str:
         """Return the record as JSON, one field a line, its lists on one line each."""
-        values = {"format": FORMAT, "key": self.cell.key, **asdict(self)}
         lines = (
-            f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in values.items()
+            f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}"
+            for k, v in self._values().items()
         )
         return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def to_line(self) -> str:
+        """Return the record as JSON on one line of plain ASCII, which every tool ends alike."""
+        return json.dumps(self._values()) + "\n"
+
+    def _values(self) -> dict[str, Any]:
+        return {"format": FORMAT, "key": self.cell.key, **asdict(self)}
 
     @classmethod
     def from_json(cls, text: str, source: str = "a record") -> Record:
@@ -205,7 +219,7 @@ def _require_fields(kind: type[Record | Cell], values: Any, source: str) -> None
 
 
 def _require_types(record: Record, source: str) -> None:
-    values = {**vars(record), "dataset": record.cell.dataset}
+    values = {**vars(record), **vars(record.cell)}
     for kind, names in _KINDS.items():
         for name in names:
             if not isinstance(values[name], kind):
@@ -236,6 +250,28 @@ def _require_result(result: dict[str, Any], source: str) -> None:
             raise RecordError(
                 f"{source} is a damaged record: 'result.{name}' is no {kind.__name__}"
             )
+
+
+def best_of(records: Iterable[Record]) -> list[Record]:
+    """Return each cell's best record, ordered by when the cell comes first.
+
+    One store may be a copy of a part of another, or have tried a cell again.
+    """
+    found: dict[str, Record] = {}
+    for record in records:
+        other = found.setdefault(record.cell.key, record)
+        found[record.cell.key] = max(other, record, key=lambda each: each.worth)
+    return list(found.values())
+
+
+def newest_revisions(records: Iterable[Record]) -> dict[str, int]:
+    """Return the newest revision of each method that has results."""
+    found: dict[str, int] = {}
+    for record in records:
+        cell = record.cell
+        if record.outcome == "done":
+            found[cell.method] = max(cell.revision, found.get(cell.method, 0))
+    return found
 
 
 class RecordError(KgnnError, ValueError):

@@ -107,9 +107,9 @@ def run_missing(
     """
     # A record may have the dataset under another name; estimates go by those of the grid.
     records = [
-        replace(record, cell=cell)
-        for cell in cells
-        if (record := store.get(cell)) and record.is_finished
+        record if record.cell == cell else replace(record, cell=cell)
+        for cell, record in zip(cells, store.find(cells), strict=True)
+        if record is not None and record.is_finished
     ]
     estimates = Estimates(sizes, records)
     finished = {record.cell.key for record in records}

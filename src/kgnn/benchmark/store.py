@@ -1,4 +1,9 @@
-"""A store: a folder with one JSON file per cell, to be read, copied, merged and deleted by hand."""
+"""A store: a folder of records, to be read, copied, merged and deleted by hand.
+
+While a grid runs, each cell has a file of its own, ``DATASET/METHOD-SEED-KEY.json``. What is packed
+is in one file per dataset, ``DATASET.jsonl``, with a record on each line. A store may have both; of
+several records of one cell, the best counts.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +11,48 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from kgnn.benchmark.record import Cell, OtherFormatError, Record, RecordError
+from kgnn.benchmark.record import (
+    Cell,
+    OtherFormatError,
+    Record,
+    RecordError,
+    best_of,
+    newest_revisions,
+)
 from kgnn.errors import DatasetUnavailableError, KgnnError, KgnnWarning, ParameterError
-from kgnn.files import write_text
+from kgnn.files import replacing, write_text
 from kgnn.progress import track
 
 _LOCK, _HOLDER = ".lock", ".lock-holder"
+_MOST_TOLD = 5  # lines of one file that cannot be read
+_TO_RUNS = (
+    ", or name another store: two runs would do the same cells. To use more processors, give one "
+    "run more --workers; to use more machines, --engine ray"
+)
 _logger = logging.getLogger(__name__)
 
 
 class StoreInUseError(KgnnError):
-    """A store that another run is filling."""
+    """A store that another process is filling or packing."""
+
+
+class Packing(NamedTuple):
+    """What a packed store holds, and what became of its files."""
+
+    records: int
+    files: int
+    singles: int  # files of one cell each, which are gone
+    outdated: int  # records that were dropped
 
 
 class Store:
@@ -37,13 +66,22 @@ class Store:
     >>> store.put(Record(cell, "failed", reason="out of memory"))
     >>> [str(record.cell) for record in store], store.get(cell).is_finished
     (['wl on PROTEINS, split 0'], False)
+    >>> store.pack()
+    Packing(records=1, files=1, singles=1, outdated=0)
+    >>> store.get(cell).reason
+    'out of memory'
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._read: dict[Path, _Lines] = {}  # packed files, as they were when they were read
+
+    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
+        """Send a worker the folder alone: what is packed may be large."""
+        return Store, (self.folder,)
 
     def path(self, cell: Cell) -> Path:
-        """Return where the record of a cell is, if there is one.
+        """Return where the record of a cell is, if there is one and it is not packed.
 
         The key tells cells apart; the names before it are for people.
         """
@@ -55,10 +93,11 @@ class Store:
         write_text(self.path(record.cell), record.to_json())
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other runs from filling the store inside the block; those of the dead do not count.
+    def locked(self, advice: str = _TO_RUNS) -> Iterator[None]:
+        """Keep other processes from filling or packing the store inside the block.
 
-        The folder is left as it was found, if nothing is written to it.
+        Locks of the dead do not count. ``advice`` is told to those who wait for the lock. The
+        folder is left as it was found, if nothing is written to it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         lock, holder = FileLock(self.folder / _LOCK), self.folder / _HOLDER
@@ -66,9 +105,8 @@ class Store:
             lock.acquire(blocking=False)
         except Timeout:
             raise StoreInUseError(
-                f"Another run is filling the store {self.folder}{_told(holder)}, and two would do "
-                "the same cells. Wait until it is done, or name another store. To use more "
-                "processors, give one run more --workers; to use more machines, --engine ray."
+                f"Another process is filling or packing the store {self.folder}{_told(holder)}. "
+                f"Wait until it is done{advice}."
             ) from None
         try:
             write_text(holder, json.dumps({"process": os.getpid(), "machine": gethostname()}))
@@ -82,10 +120,88 @@ class Store:
                 self.folder.rmdir()  # only if it is empty
 
     def get(self, cell: Cell) -> Record | None:
-        """Return the record of a cell; None without one, or with one that cannot be read."""
+        """Return the best record of a cell; None without one, or with one that cannot be read."""
+        return self.find([cell])[0]
+
+    def find(self, cells: Sequence[Cell]) -> list[Record | None]:
+        """Return the best record of each cell, as `get` does, in much less time."""
+        by_name = {path.name: path for path in _listed(self.folder, "*/*.json")}
+        singles = [self._single(cell, by_name) for cell in cells]
+        files = self._packed()  # after the single files: once one is gone, they have its record
+        return [_best(cell, single, files) for cell, single in zip(cells, singles, strict=True)]
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield the best record of each cell, ordered by name; warn of what cannot be read."""
+        self._require_folder()
+        found = list(_read_singles(_listed(self.folder, "**/*.json"), "is left out"))
+        for path in _packed_files(self.folder, "**/*.jsonl"):  # after the single files, as above
+            lines = _read_lines(path)
+            for told in lines.damage("It is left out: delete the line and run its grid again."):
+                warnings.warn(told, KgnnWarning, stacklevel=2)
+            folder = path.with_suffix("")  # where its records were and are ordered
+            found += [(folder / _file_name(each.cell), each) for each in lines.records.values()]
+        found.sort(key=lambda each: each[0])
+        yield from best_of(record for _, record in found)
+
+    def pack(self, newest: bool = False) -> Packing:
+        """Put the records of each dataset into one file, and remove their single files.
+
+        These are removed once the packed file is on the disk. What cannot be read is not lost: a
+        single file stays and is named in a warning, a line in a packed file is an error. With
+        ``newest``, only the newest revision of each method that has results is kept.
+        """
+        self._require_folder()
+        with self.locked(advice=""):
+            files = {path: _read_lines(path) for path in _packed_files(self.folder, "*.jsonl")}
+            for lines in files.values():
+                for told in lines.damage("Nothing was packed: delete the line, then pack again."):
+                    raise RecordError(told)
+            records = {path: list(lines.records.values()) for path, lines in files.items()}
+            states = {path: _state(path) for path in _listed(self.folder, "[!.]*/*.json")}
+            singles = defaultdict[Path, list[Path]](list)  # by the file that they are packed into
+            for path, record in _read_singles(states, "stays where it is"):
+                target = path.parent.with_name(f"{path.parent.name}.jsonl")
+                singles[target].append(path)
+                records.setdefault(target, []).append(record)
+            if not any(records.values()):
+                raise DatasetUnavailableError(
+                    f"There are no records of datasets to pack in {self.folder}.{self._inner()}"
+                )
+            everything = [each for own in records.values() for each in own]
+            revisions = newest_revisions(everything) if newest else {}
+            done = Packing(0, 0, 0, 0)
+            for target, own in records.items():
+                best = best_of(own)
+                kept = [r for r in best if r.cell.revision >= revisions.get(r.cell.method, 0)]
+                _write_lines(target, sorted(kept, key=_order))
+                for path in singles[target]:
+                    if _state(path) == states[path]:  # else it was written to in the meantime
+                        path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    target.with_suffix("").rmdir()  # only if it is empty
+                done = Packing(
+                    done.records + len(kept),
+                    done.files + bool(kept),
+                    done.singles + len(singles[target]),
+                    done.outdated + len(best) - len(kept),
+                )
+            return done
+
+    def _require_folder(self) -> None:
+        if not self.folder.is_dir():
+            raise DatasetUnavailableError(f"There is no folder {self.folder} with records.")
+
+    def _inner(self) -> str:
+        """Say that stores are in this folder, where it is none itself."""
+        found = [path.parent.parent for path in _listed(self.folder, "*/*/*.json")]
+        found += [path.parent for path in _listed(self.folder, "*/*.jsonl")]
+        return f" Name the stores in it, such as {min(found)}." if found else ""
+
+    def _single(self, cell: Cell, by_name: dict[str, Path]) -> Record | RecordError | None:
+        """Return the record of a cell that has a file of its own, or what is wrong with it."""
         path = self.path(cell)
         if not path.exists():  # the same data may have had another name
-            path = next(self.folder.glob(f"*/{_file_name(cell)}"), path)
+            path = by_name.get(path.name, path)
         try:
             return _read(path)
         except FileNotFoundError:
@@ -98,23 +214,60 @@ class Store:
         except OtherFormatError:
             raise
         except RecordError as error:
-            _logger.warning("%s; the cell will run again", error)
-            return None
+            return error
 
-    def __iter__(self) -> Iterator[Record]:
-        """Yield all records, ordered by name; warn of what cannot be read, and leave it out."""
-        if not self.folder.is_dir():
-            raise DatasetUnavailableError(f"There is no folder {self.folder} with records.")
-        paths = sorted(p for p in self.folder.rglob("*.json") if not p.name.startswith("."))
-        for path in track(paths, "reading records"):
-            try:
-                record = _read(path)
-            except RecordError as error:
-                is_other = isinstance(error, OtherFormatError)  # and says itself what to do
-                advice = "" if is_other else ": delete it, or run its grid again, which replaces it"
-                warnings.warn(f"{error}. It is left out{advice}.", KgnnWarning, stacklevel=2)
-            else:
-                yield record
+    def _packed(self) -> list[_Lines]:
+        """Return what is packed; only files that have changed are read again."""
+        before, self._read = self._read, {}
+        for path in _packed_files(self.folder, "*.jsonl"):
+            known = before.get(path)
+            if known is None or known.state != _state(path):
+                known = _read_lines(path)
+                for told in known.damage("Its cell will run again."):
+                    _logger.warning(told)
+            self._read[path] = known
+        return list(self._read.values())
+
+
+# What changes when a file is replaced or written to; None without one.
+_State = tuple[int, int, int] | None
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """What a packed file says."""
+
+    path: Path
+    state: _State
+    records: dict[str, Record]  # the best of each key
+    errors: list[RecordError]  # lines that cannot be read
+
+    @property
+    def of_other_format(self) -> list[RecordError]:
+        return [error for error in self.errors if isinstance(error, OtherFormatError)]
+
+    def damage(self, advice: str) -> Iterator[str]:
+        """Tell of lines that cannot be read, one by one if they are few."""
+        for error in self.errors[:_MOST_TOLD]:
+            # One of another format says itself what to do.
+            yield f"{error}." if isinstance(error, OtherFormatError) else f"{error}. {advice}"
+        if more := len(self.errors[_MOST_TOLD:]):
+            yield f"{self.path} has {more:,} more line{'s' * (more > 1)} that cannot be read."
+
+
+def _best(cell: Cell, single: Record | RecordError | None, files: list[_Lines]) -> Record | None:
+    """Return the best record of a cell, single or packed."""
+    found = [lines.records[cell.key] for lines in files if cell.key in lines.records]
+    if isinstance(single, Record):
+        found.append(single)
+    if found:
+        return best_of(found)[0]
+    for lines in files:
+        if lines.of_other_format:  # which may be of this very cell
+            raise lines.of_other_format[0]
+    if single is not None:
+        _logger.warning("%s; the cell will run again", single)
+    return None
 
 
 def _file_name(cell: Cell) -> str:
@@ -131,6 +284,42 @@ def _told(holder: Path) -> str:
         return ""
 
 
+def _state(path: Path) -> _State:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _listed(folder: Path, pattern: str) -> list[Path]:
+    while True:
+        try:
+            return list(folder.glob(pattern))
+        except FileNotFoundError:  # a folder inside was packed and removed while it was listed
+            continue
+
+
+def _packed_files(folder: Path, pattern: str) -> list[Path]:
+    # The folder of a dataset may be called so, too.
+    found = (path for path in _listed(folder, pattern) if not path.is_dir())
+    return sorted(path for path in found if path.name[0] != ".")
+
+
+def _read_singles(paths: Iterable[Path], fate: str) -> Iterator[tuple[Path, Record]]:
+    """Yield records with their paths, ordered by name; warn of what cannot be read."""
+    visible = sorted(path for path in paths if path.name[0] != ".")
+    for path in track(visible, "reading records"):
+        try:
+            yield path, _read(path)
+        except FileNotFoundError:  # it has been packed or deleted since
+            continue
+        except RecordError as error:
+            is_other = isinstance(error, OtherFormatError)  # and says itself what to do
+            advice = "" if is_other else ": delete it, or run its grid again, which replaces it"
+            warnings.warn(f"{error}. It {fate}{advice}.", KgnnWarning, stacklevel=3)
+
+
 def _read(path: Path) -> Record:
     try:
         text = path.read_text(encoding="utf-8")
@@ -141,3 +330,49 @@ def _read(path: Path) -> Record:
     except (UnicodeDecodeError, OSError) as error:
         raise RecordError(f"{path} is not a record of a benchmark: {error}") from error
     return Record.from_json(text, str(path))
+
+
+def _read_lines(path: Path) -> _Lines:
+    """Read a packed file; lines that cannot be read do not keep others from it."""
+    state = _state(path)  # before the content: if it changes now, it is read again
+    records, errors = list[Record](), list[RecordError]()
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        lines, errors = [], [RecordError(f"{path} cannot be read: {error.strerror or error}")]
+    for number, line in enumerate(track(lines, f"reading {path.name}"), 1):
+        place = f"{path}, line {number}"
+        try:
+            if line.strip():
+                records.append(Record.from_json(line.decode("utf-8"), place))
+        except UnicodeDecodeError as error:
+            errors.append(RecordError(f"{place} is not a record of a benchmark: {error}"))
+        except RecordError as error:
+            errors.append(error)
+    return _Lines(path, state, {each.cell.key: each for each in best_of(records)}, errors)
+
+
+def _order(record: Record) -> tuple[object, ...]:
+    """Put what was run on the same terms together, and lines where they were before."""
+    cell = record.cell
+    number = float(str(cell.labels).partition("/")[0])
+    terms = cell.method, cell.protocol, isinstance(cell.labels, str), number
+    return *terms, json.dumps(cell.parameters, sort_keys=True), cell.seed, cell.revision, cell.key
+
+
+def _write_lines(path: Path, records: list[Record]) -> None:
+    """Write a packed file durably, once it has been read back equal; none without records."""
+    if path.is_dir():
+        raise ParameterError(
+            f"Records are packed into the file {path}, and there is a folder in its place: that of "
+            "another dataset. Give one of the two datasets another name."
+        )
+    if not records:
+        path.unlink(missing_ok=True)
+        return
+    content = "".join(record.to_line() for record in records)
+    with replacing(path) as aside:
+        aside.write_bytes(content.encode())
+        again = _read_lines(aside).records.values()
+        if "".join(record.to_line() for record in again) != content:
+            raise RecordError(f"{path} was not written as it should be; nothing was removed")

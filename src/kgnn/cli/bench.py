@@ -76,6 +76,7 @@ def bench(
     with progress_bars():  # each is loaded once, so that the workers find it in the cache
         loaded = {name: load(name) for name in track(chosen.datasets, "opening datasets")}
     sizes = {name: float(graphs.n_nodes + graphs.n_arcs) for name, graphs in loaded.items()}
+    store = Store(output)
     cells = list(chosen.cells({name: graphs.fingerprint for name, graphs in loaded.items()}))
     try:
         with (
@@ -84,7 +85,7 @@ def bench(
         ):
             progress = run_missing(
                 cells,
-                Store(output),
+                store,
                 running_on,
                 sizes,
                 lambda now: live.update(_view(chosen.title, now)),
@@ -94,7 +95,7 @@ def bench(
         none = "stopped before any cell was finished; nothing was written"
         say(kept if output.is_dir() else none)
         raise typer.Exit(130) from None
-    summary = {**_summary(progress), **_scores(cells, Store(output), chosen.metric)}
+    summary = {**_summary(progress), **_scores(cells, store, chosen.metric)}
     if as_json:
         print_json(summary)
     else:
@@ -193,7 +194,7 @@ def _scores(cells: list[Cell], store: Store, metric: str) -> dict[str, Any]:
     from kgnn.evaluation.metrics import mean_and_std
     from kgnn.reports.results import Results
 
-    records = [record for cell in cells if (record := store.get(cell))]
+    records = [record for record in store.find(cells) if record is not None]
     names = ("majority_share", *METRICS)
     scores = []
     for group in Results(records, metric).groups:

@@ -29,6 +29,7 @@ _COMMANDS = (
     "model",
     "run",
     "bench",
+    "pack",
     "report",
     "pretrain",
     "explain",

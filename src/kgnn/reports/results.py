@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scipy.stats import t as student_t
 
-from kgnn.benchmark.record import OUTCOMES, Cell, Record
+from kgnn.benchmark.record import Cell, Record, best_of, newest_revisions
 from kgnn.benchmark.store import Store
 from kgnn.errors import DatasetUnavailableError, UnknownNameError
 from kgnn.estimator.metrics import METRICS
@@ -138,11 +138,7 @@ class Results:
         self.given = list(records)
         every = [r for r in self.given if r.outcome != "done" or r.result.get(metric) is not None]
         self.without_metric = len(self.given) - len(every)  # records that are done and lack it
-        self.revisions: dict[str, int] = {}  # of the methods that have results
-        for record in every:
-            cell = record.cell
-            if record.outcome == "done":
-                self.revisions[cell.method] = max(cell.revision, self.revisions.get(cell.method, 0))
+        self.revisions = newest_revisions(every)
         self.records: list[Record] = []  # those that count
         self.unfinished: list[Record] = []  # declined and failed ones
         # How many done records are left out, by method and revision.
@@ -179,19 +175,14 @@ class Results:
         cls, *folders: str | Path, metric: str = "accuracy", reference: str = "kgnn"
     ) -> Results:
         """Read stores of records; where several have the same cell, the best record counts."""
-        records: dict[str, Record] = {}
-        for folder in folders:
-            for record in Store(Path(folder)):
-                # One may be a copy of a part of another, or have tried it again.
-                other = records.setdefault(record.cell.key, record)
-                records[record.cell.key] = max(other, record, key=_worth)
+        records = best_of(record for folder in folders for record in Store(folder))
         if not records:
             where = " and ".join(map(str, folders))
             raise DatasetUnavailableError(
                 f"There are no records in {where}. "
                 f"Make some with: kgnn bench quick -o {folders[0] if folders else 'out'}"
             )
-        results = cls(records.values(), metric, reference)
+        results = cls(records, metric, reference)
         if reference != "kgnn" and results.methods and reference not in results.methods:
             raise UnknownNameError.of("method with records", reference, results.methods)
         return results
@@ -292,11 +283,6 @@ def _usual_parameters(groups: Iterable[Group]) -> dict[str, dict[str, Any]]:
         weight = len(group.records) if group.parameters else 10**9
         counts.setdefault(group.method, Counter())[told] += weight
     return {method: json.loads(own.most_common(1)[0][0]) for method, own in counts.items()}
-
-
-def _worth(record: Record) -> tuple[int, str]:
-    """Order records of one cell: what is done tells more than what failed, then the newest."""
-    return -OUTCOMES.index(record.outcome), record.finished
 
 
 def settings_in_words(parameters: Mapping[str, Any]) -> str:
