@@ -28,7 +28,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import kgnn
 import kgnn.methods.kgnn  # before processes are forked, so that none imports it
+from kgnn.benchmark.record import Cell, Record
 from kgnn.benchmark.store import Store
 from kgnn.cli.main import main as main_of_kgnn
 from kgnn.errors import KgnnError, KgnnWarning
@@ -52,6 +53,7 @@ from kgnn.graphs.readers import jsonl
 from kgnn.graphs.soundness import require_sound
 
 _POINTS = 8  # calls of the layer among which a kill is put
+_TO_PACK = 6  # records of each of two datasets
 _SMALL_DISK = 400  # KiB
 _ROUNDS = 20  # with --minutes, each kind has its turn with a part of its attempts
 
@@ -134,6 +136,14 @@ def _records_are_whole(folder: Path) -> None:
             list(Store(folder / "store"))
 
 
+def _records_to_pack_are_there(folder: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = len(list(Store(folder / "packed")))
+    if found != 2 * _TO_PACK:
+        raise ValueError(f"{found} of {2 * _TO_PACK} records are there")
+
+
 def _table_is_whole(folder: Path) -> None:
     table = folder / "out.csv"
     if table.exists() and table.read_text(encoding="utf-8").count("\n") not in (2, 61):
@@ -160,6 +170,9 @@ def _jobs(folder: Path) -> list[Job]:
     (tu / "MUTAG_A.txt").write_text("1, 2\n2, 1\n" * 2000)
     (tu / "MUTAG_graph_indicator.txt").write_text("1\n1\n")
     (tu / "MUTAG_graph_labels.txt").write_text("1\n")
+    for dataset, split in product(("A", "B"), range(_TO_PACK)):
+        cell = Cell(dataset, f"of-{dataset}", "wl", seed=split)
+        Store(folder / "packed").put(Record(cell, "declined", reason="not for me"))
     model, store = ("model/model.safetensors",), ("store",)
     trained = "fit x.jsonl --set n_jobs=2 --set epochs=2 --set rounds=1 -o model"
     return [
@@ -170,7 +183,8 @@ def _jobs(folder: Path) -> list[Job]:
             0.1),
         Job("bench, no workers", "bench grid.toml -o store --engine here", _records_are_whole,
             store, 0.1),
-        Job("caching", "similar MUTAG 0", _cache_is_whole, (), 0.25),
+        Job("pack", "pack packed", _records_to_pack_are_there, ("packed",), 0.1),
+        Job("caching", "similar MUTAG 0", _cache_is_whole, (), 0.15),
     ]  # fmt: skip
 
 
@@ -254,7 +268,7 @@ def _in_session(leader: int) -> list[int]:
 
 def _results(folder: Path, job: Job) -> dict[str, bytes]:
     paths = [folder / name for name in job.results]
-    files = [f for p in paths for f in (p.rglob("[!.]*.json") if p.is_dir() else [p])]
+    files = [f for p in paths for f in (p.rglob("[!.]*.json*") if p.is_dir() else [p])]
     return {str(file.relative_to(folder)): _content(file) for file in files}
 
 

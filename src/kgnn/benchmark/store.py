@@ -152,17 +152,8 @@ class Store:
         """
         self._require_folder()
         with self.locked(advice=""):
-            files = {path: _read_lines(path) for path in _packed_files(self.folder, "*.jsonl")}
-            for lines in files.values():
-                for told in lines.damage("Nothing was packed: delete the line, then pack again."):
-                    raise RecordError(told)
-            records = {path: list(lines.records.values()) for path, lines in files.items()}
             states = {path: _state(path) for path in _listed(self.folder, "[!.]*/*.json")}
-            singles = defaultdict[Path, list[Path]](list)  # by the file that they are packed into
-            for path, record in _read_singles(states, "stays where it is"):
-                target = path.parent.with_name(f"{path.parent.name}.jsonl")
-                singles[target].append(path)
-                records.setdefault(target, []).append(record)
+            records, singles = self._by_packed_file(states)
             if not any(records.values()):
                 raise DatasetUnavailableError(
                     f"There are no records of datasets to pack in {self.folder}.{self._inner()}"
@@ -186,6 +177,22 @@ class Store:
                     done.outdated + len(best) - len(kept),
                 )
             return done
+
+    def _by_packed_file(
+        self, paths: Iterable[Path]
+    ) -> tuple[dict[Path, list[Record]], dict[Path, list[Path]]]:
+        """Return the records for each packed file, and the single files that some are from."""
+        files = [_read_lines(path) for path in _packed_files(self.folder, "*.jsonl")]
+        for lines in files:
+            for told in lines.damage("Nothing was packed: delete the line, then pack again."):
+                raise RecordError(told)
+        records = {lines.path: list(lines.records.values()) for lines in files}
+        singles = defaultdict[Path, list[Path]](list)
+        for path, record in _read_singles(paths, "stays where it is"):
+            target = path.parent.with_name(f"{path.parent.name}.jsonl")
+            records.setdefault(target, []).append(record)
+            singles[target].append(path)
+        return records, singles
 
     def _require_folder(self) -> None:
         if not self.folder.is_dir():
@@ -340,7 +347,7 @@ def _read_lines(path: Path) -> _Lines:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         lines, errors = [], [RecordError(f"{path} cannot be read: {error.strerror or error}")]
-    for number, line in enumerate(track(lines, f"reading {path.name}"), 1):
+    for number, line in enumerate(track(lines, "reading packed records"), 1):
         place = f"{path}, line {number}"
         try:
             if line.strip():
