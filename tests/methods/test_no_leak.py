@@ -8,6 +8,7 @@ import torch
 
 from kgnn.engine import network as network_module
 from kgnn.engine.task import Task
+from kgnn.engine.trees import Forest
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.methods.dgk import DGK
 from kgnn.methods.ensemble_self import EnsembleSelf
@@ -67,8 +68,13 @@ def trainings(method, task):
 
 
 def same(one, other):
+    if isinstance(one.module, Forest):
+        pairs = zip(vars(one.module).values(), vars(other.module).values(), strict=True)
+        return all(np.array_equal(*pair) for pair in pairs)
     first, second = one.module.state_dict(), other.module.state_dict()
-    return all(torch.equal(first[name], second[name]) for name in first)
+    return all(torch.equal(first[name], second[name]) for name in first) and all(
+        same(*pair) for pair in zip(one.others, other.others, strict=True)
+    )
 
 
 @pytest.fixture
