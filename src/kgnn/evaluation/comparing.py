@@ -452,9 +452,8 @@ class _Contest:
         start = time.monotonic()
         standing: Standing = "failed"
         try:
-            model = cls(
-                random_state=self.seed, cross_fit=_FOLDS, **choosing_by(cls, self._judge.metric)
-            )
+            model = cls(random_state=self.seed, cross_fit=_FOLDS)
+            model.set_params(**choosing_by(type(model), self._judge.metric))
             held_out = _fitted(model, graphs, labels, deadline)
             assert np.array_equal(held_out.rows, self._judged.rows)
             assert np.array_equal(held_out.targets, self._judged.targets)
