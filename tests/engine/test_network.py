@@ -310,6 +310,35 @@ def test_no_graph_has_a_say_in_the_epoch_of_its_own_answer(seed):
         assert len(chosen) == 1
 
 
+def test_repeats_have_no_say_in_the_epoch_of_their_members_answer(monkeypatch):
+    # Without caution, any change of the truth changes what is chosen.
+    monkeypatch.setattr(
+        network_module, "choose", lambda found, default: int(found.mean(axis=1).argmax())
+    )
+    config = replace(FAST, epochs=12, checkpoints=12, averaging=0.0, learning_rate=0.05)
+    folds = np.array_split(np.arange(30), 3)
+
+    def answers(truth_of_first):
+        network = both_networks()[0]
+        network.optimizer_config = config
+        targets = one_hot(GRAPHS.targets, 2)
+        truths = [truth_of_first, *(GRAPHS.targets[fold] for fold in folds[1:])]
+        trainings = [
+            Training(Examples(np.setdiff1d(np.arange(30), fold), targets), place, part, own, place)
+            for place, (fold, part, own) in enumerate(
+                zip(folds, map(network.part, folds), truths, strict=True)
+            )
+        ]
+        first, *others = network.fit(trainings, pooled=True, repeats=2)
+        assert [len(each.others) for each in (first, *others)] == [1, 1, 1]
+        return first.answers, network.fitted[1].answers
+
+    own = GRAPHS.targets[folds[0]]
+    (right, other), (wrong, changed) = answers(own), answers(1 - own)
+    assert (right == wrong).all()
+    assert (other != changed).any()  # which the first fold does judge
+
+
 def test_members_without_judges_are_kept_at_the_common_epoch():
     first, _, third = judged(TRUTH, [], TRUTH)
     nobody = Training(None, seed=0, number=1)

@@ -277,12 +277,18 @@ class Network(Learner):
             stopped = True
             if not done:
                 raise
-        judged = [each.training for each in done]
-        default = 0 if self.starts_well else -1
-        chosen = _choose_epochs([each.answers for each in done], judged, pooled, default)
-        trained = [each.at(*own) for each, own in zip(done, chosen, strict=True)]
-        places = range(min(n_members, len(trained)))
-        self.fitted = [Fitted.as_one(trained[place::n_members]) for place in places]
+        # Repeats of a training are one member, or its graphs would have a say in their own answers.
+        members = [done[place::n_members] for place in range(min(n_members, len(done)))]
+        chosen = _choose_epochs(
+            [_answers_of(repeated) for repeated in members],
+            [first.training for first, *_ in members],
+            pooled,
+            default=0 if self.starts_well else -1,
+        )
+        self.fitted = [
+            Fitted.as_one([each.at(*own) for each in repeated])
+            for repeated, own in zip(members, chosen, strict=True)
+        ]
         if stopped:  # the caller decides whether to use it
             raise KeyboardInterrupt
         return self.fitted
@@ -383,6 +389,13 @@ class Trained:
         if self.answers:
             fitted.answers = self.answers[by_others]
         return fitted
+
+
+def _answers_of(repeats: Sequence[Trained]) -> list[Floats]:
+    """Return what a training and its repeats say together, checkpoint by checkpoint."""
+    if len(repeats) == 1:
+        return repeats[0].answers
+    return [combine(each) for each in zip(*(own.answers for own in repeats), strict=False)]
 
 
 def _choose_epochs(
