@@ -374,7 +374,7 @@ def test_what_was_chosen_is_what_is_kept(monkeypatch):
         monkeypatch.setattr(
             network_module,
             "_choose_epochs",
-            lambda *_, kept=(chosen, by_others): [(*kept, [0.1, 0.2, 0.3])],
+            lambda *_, default, kept=(chosen, by_others): [(*kept, [0.1, 0.2, 0.3])],
         )
         network = made(3)
         judge = Training(examples, 0, network.part(held), GRAPHS.targets[held])

@@ -81,7 +81,9 @@ def same(one, other):
 def last_epochs(monkeypatch):
     """Keep the last epoch, which is a choice that all folds make together."""
     monkeypatch.setattr(
-        network_module, "_choose_epochs", lambda answers, *_: [(-1, -1, [])] * len(answers)
+        network_module,
+        "_choose_epochs",
+        lambda answers, *_, default: [(-1, -1, [])] * len(answers),
     )
 
 

@@ -77,12 +77,7 @@ def open_page(browser):
         context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
         contexts.append(context)
         page = context.new_page()
-
-        def fail(error):
-            if "Failed to fetch" not in str(error):  # a killed server, or a request cut off here
-                complaints.append(str(error))
-
-        page.on("pageerror", fail)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
 
         def listen(message):
             is_expected = "net::ERR_" in message.text or "409" in message.text  # a killed server
@@ -227,6 +222,33 @@ def test_twenty_graphs_are_labeled_by_keyboard_undone_learned_from_and_kept(serv
         page.click("text=Download labels.csv")
     rows = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
     assert len(rows) == 28
+
+
+def test_evidence_that_arrives_late_is_not_shown_beside_another_graph(server, open_page):
+    page, held = open_page(server), []
+    _ready(page)
+    page.route("**/evidence", lambda route: held.append(route))
+    first = _name(page)
+    for n_held in (1, 2):
+        page.keyboard.press("e")
+        while len(held) < n_held:
+            page.wait_for_timeout(20)
+        if n_held == 1:
+            page.keyboard.press(" ")
+            _until(page, f"document.getElementById('name').textContent !== {first!r}")
+    held[0].fulfill(content_type="text/html", body="<p>of the first</p>")
+    page.wait_for_timeout(200)
+    assert "first" not in page.text_content("#evidence")
+    held[1].fulfill(content_type="text/html", body="<p>its own</p>")
+    _until(page, "document.getElementById('evidence').textContent === 'its own'")
+
+
+def test_an_evidence_that_cannot_be_fetched_is_told_where_it_was_asked_for(server, open_page):
+    page = open_page(server)
+    _ready(page)
+    page.route("**/evidence", lambda route: route.abort())
+    page.keyboard.press("e")
+    page.wait_for_selector("#evidence .warning")
 
 
 def test_two_windows_ask_about_different_graphs_and_neither_overwrites_the_other(server, open_page):

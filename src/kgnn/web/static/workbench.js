@@ -59,7 +59,8 @@ const toast = (text) => {
   byId("toasts").append(node);
   setTimeout(() => node.remove(), 6000);
 };
-const orToast = (promise) => promise.catch((error) => { toast(error.message); throw error; });
+// Whether it went well; if not, the page says why.
+const orToast = (promise) => promise.then(() => true, (error) => { toast(error.message); return false; });
 
 // -- what all pages have -----------------------------------------------------------------------------
 
@@ -188,23 +189,29 @@ const stage = (() => {
 const isTyping = (event) => Boolean(event.target.closest?.("input, select, textarea, dialog"))
   || event.ctrlKey || event.metaKey || event.altKey;
 
+// What arrives when the box already shows another graph is dropped.
 const showEvidence = async (key, box = byId("evidence")) => {
   box.hidden = false;
+  box.dataset.graph = key;
   box.replaceChildren(make("p", { class: "note" }, "Measuring the evidence …"));
-  const response = await fetch(`/api/graphs/${key}/evidence`);
-  if (!response.ok) {
-    const told = await response.json().catch(() => ({}));
-    box.replaceChildren(make("p", { class: "warning" }, told.detail ?? "There is no evidence."));
+  const response = await fetch(`/api/graphs/${key}/evidence`).catch(() => null);  // no server
+  if (!response?.ok) {
+    const told = await response?.json().catch(() => null);
+    if (box.dataset.graph === key) box.replaceChildren(make("p", { class: "warning" }, told?.detail ?? "There is no evidence: the server did not answer."));
     return;
   }
   const parts = document.createElement("template");
   parts.innerHTML = await response.text();  // written by our own templates, which escape all names
-  box.replaceChildren(parts.content);
+  if (box.dataset.graph === key) box.replaceChildren(parts.content);
 };
 
 const showOpinion = async (key, box, why = "") => {
-  const opinion = await get(`/api/graphs/${key}/opinion`);
   box.hidden = false;
+  if (box.dataset.graph !== key) box.replaceChildren("…");
+  box.dataset.graph = key;
+  const opinion = await get(`/api/graphs/${key}/opinion`).catch((error) => error);
+  if (box.dataset.graph !== key) return;
+  if (opinion instanceof Error) { box.replaceChildren(make("p", { class: "warning" }, opinion.message)); return; }
   if (!opinion) { box.replaceChildren(state?.model ? "The model is looking at the graphs; a moment." : "There is no model yet."); return; }
   const rows = opinion.probabilities.slice(0, 8).map(([name, share]) => make("div", { class: "meter" },
     make("span", { title: name }, name), make("progress", { max: 1, value: share, "aria-label": name }), make("output", {}, percent(share))));
@@ -394,7 +401,7 @@ const queue = () => {
       ahead = [];
       isEmpty = false;
       fetchAhead();
-      if (current && !byId("opinion").hidden) showOpinion(current.graph, byId("opinion"), current.why).catch(() => {});
+      if (current && !byId("opinion").hidden) showOpinion(current.graph, byId("opinion"), current.why);
     }
   });
   fetchAhead();
@@ -664,7 +671,7 @@ const explore = () => {
     if (kind) label(kind);
   });
   byId("bulk-undo").addEventListener("click", async () => {
-    await orToast(post("/api/undo", { action: unique(), undone: undoable, who: who() }));
+    if (!await orToast(post("/api/undo", { action: unique(), undone: undoable, who: who() }))) return;
     undoable = null;
     await load();
   });
@@ -761,7 +768,7 @@ const explain = () => {
   };
   const settle = async (kind, label = null) => {
     const answers = [{ graph: key, kind, label, seen: graph.answer?.event ?? 0 }];
-    await orToast(post("/api/answers", { action: unique(), who: who(), answers, shown: { source: "explain", opinion: true, evidence: true } })).catch(() => {});
+    await orToast(post("/api/answers", { action: unique(), who: who(), answers, shown: { source: "explain", opinion: true, evidence: true } }));
     await show();
   };
   const buttons = () => {
