@@ -445,9 +445,8 @@ const learn = () => {
   byId("import").addEventListener("change", async ({ target }) => {
     const [file] = target.files;
     if (!file) return;
-    const response = await fetch(`/labels.csv?who=${encodeURIComponent(who())}`, { method: "POST", headers: { "content-type": "text/csv" }, body: file });
     try {
-      const told = await answered(response);
+      const told = await answered(await fetch(`/labels.csv?who=${encodeURIComponent(who())}`, { method: "POST", headers: { "content-type": "text/csv" }, body: file }));
       const parts = [`${counted(told.added, "label")} added.`];
       if (told.differing.length) parts.push(`${counted(told.differing.length, "graph")} kept another answer: ${told.differing.slice(0, 5).join(", ")}.`);
       if (told.unknown.length) parts.push(`${counted(told.unknown.length, "id")} of no graph: ${told.unknown.slice(0, 5).join(", ")}.`);
@@ -664,7 +663,7 @@ const explore = () => {
     } catch (error) {
       toast(error.status === 409 ? `${error.message} Nothing was changed; look at them again.` : error.message);
     }
-    await load();
+    await orToast(load());
   };
   byId("bulk").addEventListener("click", (event) => {
     const kind = event.target.closest("[data-bulk]")?.dataset.bulk;
@@ -673,7 +672,7 @@ const explore = () => {
   byId("bulk-undo").addEventListener("click", async () => {
     if (!await orToast(post("/api/undo", { action: unique(), undone: undoable, who: who() }))) return;
     undoable = null;
-    await load();
+    await orToast(load());
   });
 
   // -- the table as CSV
@@ -707,7 +706,7 @@ const explore = () => {
     byId("map-told").textContent = has_map ? "Similar graphs are close together. Drag a rectangle to select." : "The map is being drawn …";
     if (version !== `${now} ${asked} ${has_map}`) {
       version = `${now} ${asked} ${has_map}`;
-      load().catch((error) => toast(error.message));
+      orToast(load());
     }
   });
 };
@@ -769,7 +768,7 @@ const explain = () => {
   const settle = async (kind, label = null) => {
     const answers = [{ graph: key, kind, label, seen: graph.answer?.event ?? 0 }];
     await orToast(post("/api/answers", { action: unique(), who: who(), answers, shown: { source: "explain", opinion: true, evidence: true } }));
-    await show();
+    await orToast(show());
   };
   const buttons = () => {
     if (!state || !graph) return;
@@ -783,7 +782,7 @@ const explain = () => {
   document.addEventListener("keydown", (event) => { if (!isTyping(event) && stage.keys[event.key]) stage.keys[event.key](); });
   let asked = null, version = null;
   followers.push((now) => {
-    if (version !== now.version) { version = now.version; show().catch((error) => toast(error.message)); }
+    if (version !== now.version) { version = now.version; orToast(show()); }
     if (asked !== now.asked) { asked = now.asked; showEvidence(key); }
   });
 };
