@@ -21,8 +21,8 @@ ALL = "all"  # networks, together
 
 _BOUNDS = -5.0, 5.0  # of the logarithm of the factor
 # How much better the GNN usually is than the memory, and both together than a forest, as a share of
-# the graphs, and the spread of it: with twenty labels the evidence is mostly noise, the memory learns
-# fast, and a forest slowly.
+# the graphs, and the spread of it: with twenty labels the evidence is mostly noise, and the memory
+# needs fewer labels than the others.
 _USUAL_GAINS, _USUAL_SPREAD = (-0.03, 0.06), 0.06
 _FEW, _FEW_VARIANCE = 4, 0.25  # graphs that stand for what a handful of them does not show
 # In nats.
