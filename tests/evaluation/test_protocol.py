@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 
 from kgnn.errors import KgnnWarning, ParameterError
-from kgnn.estimator.classifier import GraphClassifier
+from kgnn.estimator.classifier import GraphClassifier, Story
 from kgnn.estimator.metrics import METRICS
 from kgnn.estimator.parameters import fields_of, parameters
 from kgnn.estimator.registry import entries, make, method_class
 from kgnn.evaluation.protocol import (
     Evaluation,
+    _rounds,
     evaluate_split,
     evaluate_splits,
     find_cases,
@@ -334,3 +335,27 @@ def test_cases_need_both_networks():
     evaluate_split(method, graphs, split)
     with pytest.raises(ParameterError, match="GNNSup does not have both"):
         find_cases(method, graphs, split, 1)
+
+
+def test_annotations_are_judged_by_fifths_of_confidence():
+    """Ten annotations: the two that the annotator is least sure of are wrong, and one other."""
+    confidence = [0.99, 0.5, 0.6, 0.95, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92]
+    is_wrong = [False, True, True, False, False, True, False, False, False, False]
+    truth = np.arange(20) % 2
+    rows = np.arange(10) + 5
+    facts = {
+        "n_selected": 10,
+        "agreement": None,
+        "accuracy": {},
+        "rows": rows.tolist(),
+        "targets": np.where(is_wrong, 1 - truth[rows], truth[rows]).tolist(),
+        "confidence": confidence,
+    }
+    (told,) = _rounds(Story({}, [facts], ""), truth)
+    assert told["precision"] == 70
+    np.testing.assert_allclose(
+        told["by_confidence"], [[55, 0], [72.5, 50], [82.5, 100], [91, 100], [97, 100]]
+    )
+    nothing = {**facts, "n_selected": 0, "rows": [], "targets": [], "confidence": []}
+    (told,) = _rounds(Story({}, [nothing], ""), truth)
+    assert (told["precision"], told["by_confidence"]) == (None, [])

@@ -74,13 +74,14 @@ class PseudoLabels(NamedTuple):
     """What a network is taught about unlabeled graphs."""
 
     selection: Selection  # rows of the pool
+    confidence: Floats  # what the annotator takes the probability of each class to be
     targets: torch.Tensor  # (n, n_classes), class probabilities; one-hot unless they are soft
 
     @classmethod
     def none(cls, n_classes: int) -> PseudoLabels:
         """Return no pseudo-labels."""
         empty = np.empty(0, dtype=np.int64)
-        return cls(Selection(empty, empty), torch.empty(0, n_classes))
+        return cls(Selection(empty, empty), np.empty(0), torch.empty(0, n_classes))
 
     @classmethod
     def of(cls, chosen: Selection, annotator: Floats, unlabeled: Ints, soft: bool) -> PseudoLabels:
@@ -89,7 +90,8 @@ class PseudoLabels(NamedTuple):
             targets = torch.from_numpy(annotator[chosen.rows]).to(torch.get_default_dtype())
         else:
             targets = torch.eye(annotator.shape[1])[chosen.targets]
-        return cls(Selection(unlabeled[chosen.rows], chosen.targets), targets)
+        confidence = annotator[chosen.rows, chosen.targets]
+        return cls(Selection(unlabeled[chosen.rows], chosen.targets), confidence, targets)
 
     def __len__(self) -> int:
         return len(self.selection.rows)
@@ -131,8 +133,8 @@ class Round:
 
     Attributes
     ----------
-    selections : list of Selection
-        What each network was taught, as rows of the pool, member by member.
+    taught : list of PseudoLabels
+        What each network was taught, member by member.
     fitted : list of list of Fitted
         The members of each network after this round.
     n_selected : int
@@ -147,7 +149,7 @@ class Round:
         Calibrated, on these graphs, of ``Plan.judge``.
     """
 
-    selections: list[Selection]
+    taught: list[PseudoLabels]
     fitted: list[list[Fitted]]
     n_selected: int = 0
     agreement: float | None = None
@@ -162,7 +164,13 @@ class Round:
             "accuracy": dict(self.accuracy),
             "rows": [row for each in self.selections for row in each.rows.tolist()],
             "targets": [target for each in self.selections for target in each.targets.tolist()],
+            "confidence": [share for each in self.taught for share in each.confidence.tolist()],
         }
+
+    @property
+    def selections(self) -> list[Selection]:
+        """The annotated rows of the pool and their classes, in the order of ``taught``."""
+        return [each.selection for each in self.taught]
 
     def in_words(self) -> str:
         """Return a line that describes the round."""
@@ -177,7 +185,7 @@ class Round:
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need; the annotated graphs themselves are not kept."""
-        return {**vars(self), "selections": []}
+        return {**vars(self), "taught": []}
 
 
 @dataclass
@@ -363,10 +371,10 @@ class RoundTrainer:
 
     def end_round(self) -> None:
         """Record what the networks were taught and how good they are on held-out graphs."""
-        selections = [each.selection for taught in self._taught for each in taught]
-        n_selected = len(np.unique(np.concatenate([each.rows for each in selections])))
+        taught = [each for own in self._taught for each in own]
+        n_selected = len(np.unique(np.concatenate([each.selection.rows for each in taught])))
         fitted = [network.fitted for network in self.networks if network.is_fitted]
-        done = Round(selections, fitted, n_selected, self._agreement)
+        done = Round(taught, fitted, n_selected, self._agreement)
         self._agreement = None
         if self._is_judged:
             networks = self.networks[: len(fitted)]

@@ -59,7 +59,8 @@ class Story:
 
     curves: dict[str, History]  # loss and validation score per epoch, by network
     # Plain JSON per round: ``n_selected``, ``agreement``, ``accuracy`` by network, and the
-    # annotated ``rows`` of the training graphs with their ``targets`` (not in a saved model).
+    # annotated ``rows`` of the training graphs with their ``targets`` and the annotator's
+    # ``confidence`` (these three not in a saved model).
     rounds: list[dict[str, Any]]
     ending: str  # why the rounds ended; empty if there are none
 

@@ -32,6 +32,7 @@ _DRAWABLE = 250  # nodes; larger graphs are a blot of ink
 Builder = Callable[[int], GraphClassifier]
 # That sets of labels promise.
 _ERROR = 0.1
+_FIFTHS = 5
 
 
 @dataclass(frozen=True)
@@ -216,18 +217,27 @@ def _rounds(story: Story, truth: Ints) -> list[dict[str, Any]]:
     """Tell how right the annotations of each round were, which the method cannot know."""
     told = []
     for each in story.rounds:
-        right = [
-            truth[row] == target for row, target in zip(each["rows"], each["targets"], strict=True)
-        ]
+        right = truth[np.array(each["rows"], dtype=np.int64)] == np.array(each["targets"])
         told.append(
             {
                 "selected": each["n_selected"],
-                "precision": float(100 * np.mean(right)) if right else None,
+                "precision": float(100 * right.mean()) if len(right) else None,
+                "by_confidence": _by_confidence(np.array(each["confidence"]), right),
                 "agreement": None if each["agreement"] is None else 100 * each["agreement"],
                 "validation_accuracy": {k: 100 * v for k, v in each["accuracy"].items()},
             }
         )
     return told
+
+
+def _by_confidence(confidence: Floats, right: NDArray[np.bool_]) -> list[list[float]]:
+    """Return the mean confidence and the precision of each fifth, from the least confident on."""
+    fifths = np.array_split(np.argsort(confidence, kind="stable"), _FIFTHS)
+    return [
+        [float(100 * confidence[rows].mean()), float(100 * right[rows].mean())]
+        for rows in fifths
+        if len(rows)
+    ]
 
 
 def evaluate_splits(
