@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy.special import softmax
 
+from kgnn.engine import epochs as epochs_module
 from kgnn.engine import memory as memory_module
 from kgnn.engine import network as network_module
 from kgnn.engine.batch import GraphBatches
@@ -17,7 +18,6 @@ from kgnn.engine.network import (
     GraphNetwork,
     OptimizerConfig,
     Training,
-    _choose_epochs,
     one_hot,
     passes,
 )
@@ -259,61 +259,10 @@ def test_long_gradients_are_clipped_unless_they_are_not_to_be():
 # -- which epoch is kept --------------------------------------------------------------------------
 
 
-def judged(*truths):
-    """Trainings that are judged by graphs of these classes."""
-    return [
-        Training(None, seed=0, judges=object(), truth=np.array(truth), number=number)
-        for number, truth in enumerate(truths)
-    ]
-
-
-def saying(truth, right):
-    """Logits for the true class of each graph, or for the other one."""
-    called = np.array(truth) if right else 1 - np.array(truth)
-    return 2.0 * np.eye(2)[called]
-
-
-TRUTH = [0, 1] * 9
-
-
-def test_all_judges_choose_an_epoch_for_all_and_others_that_of_the_answers():
-    """The first member is better in the end, the others at the first of two checkpoints."""
-    answers = [[saying(TRUTH, i > 0), saying(TRUTH, i == 0)] for i in range(4)]
-    found = _choose_epochs(answers, judged(*[TRUTH] * 4), pooled=True)
-    chosen, by_others, scores = zip(*found, strict=True)
-    assert chosen == (0, 0, 0, 0)
-    # The first member's graphs are answered at the checkpoint that is worse for them. Of the
-    # others two are left, which is not evidence enough to stop early.
-    assert by_others == (0, 1, 1, 1)
-    assert all(each == scores[0] for each in scores)
-    assert scores[0][0] > scores[0][1]
-
-
-def test_without_pooling_each_training_has_its_own_best_epoch():
-    answers = [[saying(TRUTH, right) for right in each] for each in ((False, True), (True, False))]
-    found = _choose_epochs(answers, judged(TRUTH, TRUTH), pooled=False)
-    assert [each[:2] for each in found] == [(1, 1), (0, 0)]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_no_graph_has_a_say_in_the_epoch_of_its_own_answer(seed):
-    rng = np.random.default_rng(seed)
-    truths = rng.integers(0, 2, (3, 6))
-    answers = rng.normal(size=(3, 4, 6, 2)) * rng.choice([0.1, 1, 10], (3, 4, 1, 1))
-    answers += 2 * np.eye(2)[truths][:, None]
-    for member in range(3):
-        chosen = set()
-        for _ in range(5):
-            truths[member] = rng.integers(0, 2, 6)
-            found = _choose_epochs(answers.tolist(), judged(*truths), pooled=True)
-            chosen.add(found[member][1])
-        assert len(chosen) == 1
-
-
 def test_repeats_have_no_say_in_the_epoch_of_their_members_answer(monkeypatch):
     # Without caution, any change of the truth changes what is chosen.
     monkeypatch.setattr(
-        network_module, "choose", lambda found, default: int(found.mean(axis=1).argmax())
+        epochs_module, "choose", lambda found, default: int(found.mean(axis=1).argmax())
     )
     config = replace(FAST, epochs=12, checkpoints=12, averaging=0.0, learning_rate=0.05)
     folds = np.array_split(np.arange(30), 3)
@@ -339,22 +288,6 @@ def test_repeats_have_no_say_in_the_epoch_of_their_members_answer(monkeypatch):
     assert (other != changed).any()  # which the first fold does judge
 
 
-def test_members_without_judges_are_kept_at_the_common_epoch():
-    first, _, third = judged(TRUTH, [], TRUTH)
-    nobody = Training(None, seed=0, number=1)
-    early = [saying(TRUTH, True), saying(TRUTH, False)]
-    found = _choose_epochs([early, [], early], [first, nobody, third], pooled=True)
-    assert [each[:2] for each in found] == [(0, 0), (0, 0), (0, 0)]
-    alone = _choose_epochs([early, []], [first, nobody], pooled=True)
-    assert [each[:2] for each in alone] == [(0, 1), (0, 0)]  # nobody else can say
-
-
-def test_without_judges_the_last_epoch_is_kept():
-    trainings = [Training(None, seed=seed) for seed in range(2)]
-    assert _choose_epochs([[], []], trainings, pooled=True) == [(-1, -1, [])] * 2
-    assert _choose_epochs([[], []], trainings, pooled=False) == [(-1, -1, [])] * 2
-
-
 def test_what_was_chosen_is_what_is_kept(monkeypatch):
     """The weights of the chosen epoch, and the answers of the one that others have chosen."""
 
@@ -373,7 +306,7 @@ def test_what_was_chosen_is_what_is_kept(monkeypatch):
     for chosen, by_others in ((0, 2), (1, 0), (2, 1)):
         monkeypatch.setattr(
             network_module,
-            "_choose_epochs",
+            "choose_epochs",
             lambda *_, default, kept=(chosen, by_others): [(*kept, [0.1, 0.2, 0.3])],
         )
         network = made(3)

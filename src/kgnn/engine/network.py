@@ -14,7 +14,8 @@ from scipy.special import softmax
 from torch import Tensor, nn
 
 from kgnn.engine.batch import Batches, SomeBatches
-from kgnn.engine.calibration import PULL, choose, combine, log_likelihoods
+from kgnn.engine.calibration import combine
+from kgnn.engine.epochs import choose_epochs
 from kgnn.engine.fast.quotients import batches_of
 from kgnn.engine.loop import CLIP, History, checkpoint_epochs, recompute_bn_stats, train
 from kgnn.engine.node_features import NodeFeatures
@@ -279,9 +280,9 @@ class Network(Learner):
                 raise
         # Repeats of a training are one member, or its graphs would have a say in their own answers.
         members = [done[place::n_members] for place in range(min(n_members, len(done)))]
-        chosen = _choose_epochs(
+        chosen = choose_epochs(
             [_answers_of(repeated) for repeated in members],
-            [first.training for first, *_ in members],
+            [first.training.truth for first, *_ in members],
             pooled,
             default=0 if self.starts_well else -1,
         )
@@ -396,50 +397,6 @@ def _answers_of(repeats: Sequence[Trained]) -> list[Floats]:
     if len(repeats) == 1:
         return repeats[0].answers
     return [combine(each) for each in zip(*(own.answers for own in repeats), strict=False)]
-
-
-def _choose_epochs(
-    answers: Sequence[Sequence[Floats]],
-    trainings: Sequence[Training],
-    pooled: bool,
-    default: int = -1,
-) -> list[tuple[int, int, list[float]]]:
-    """Choose a checkpoint for each training: to keep, and by the judges of the others alone.
-
-    Also returns the score of each checkpoint: the mean calibrated log-likelihood of the judges.
-    Accuracy on a hundred graphs is noise, and the plain likelihood prefers modules that have
-    hardly been trained, because the others are overconfident.
-    """
-    if not pooled:
-        return [_best_epoch(own, each.truth) for own, each in zip(answers, trainings, strict=True)]
-    judged = [number for number, own in enumerate(answers) if own]
-    if not judged:
-        return [(-1, -1, [])] * len(trainings)
-    last = min(len(answers[number]) for number in judged) - 1
-
-    def by(numbers: Sequence[int]) -> Floats:
-        """Return what the judges of some trainings find, ``(n_checkpoints, n_graphs)``."""
-        truth = np.concatenate([trainings[number].truth for number in numbers])
-        asked = ([answers[n][checkpoint] for n in numbers] for checkpoint in range(last + 1))
-        return np.stack([log_likelihoods(np.concatenate(each), truth, PULL) for each in asked])
-
-    found = by(judged)
-    usual = default % len(found)
-    chosen, score = choose(found, usual), found.mean(axis=1).tolist()
-    choices = []
-    for number in range(len(trainings)):
-        # Others calibrate without these judges, too.
-        others = [other for other in judged if other != number]
-        choices.append((chosen, choose(by(others), usual) if others else usual, score))
-    return choices
-
-
-def _best_epoch(answers: Sequence[Floats], truth: Ints) -> tuple[int, int, list[float]]:
-    if not answers or not len(truth):
-        return -1, -1, []
-    score = [float(log_likelihoods(each, truth).mean()) for each in answers]
-    best = int(np.argmax(score))
-    return best, best, score
 
 
 class Objective:
