@@ -296,7 +296,8 @@ def test_demo_shows_what_labels_unlabeled_graphs_and_explanations_are_worth(tmp_
     kernel, gnn, both, more = record["fits"]
     assert kernel["n_labeled"] == gnn["n_labeled"] == both["n_labeled"] < more["n_labeled"]
     assert kernel["accuracy"] < gnn["accuracy"] < both["accuracy"] - 3
-    assert both["accuracy"] > more["accuracy"] - 3
+    # Most of what ten times as many labels are worth.
+    assert both["accuracy"] - gnn["accuracy"] > (more["accuracy"] - gnn["accuracy"]) / 2
     assert abs(record["expected"] - both["accuracy"]) < 10
     assert len(record["predictions"]) == 10
     right = [each["predicted"] == each["truth"] for each in record["predictions"]]

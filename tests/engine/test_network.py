@@ -5,10 +5,10 @@ import pytest
 import torch
 from scipy.special import softmax
 
-from kgnn.engine import epochs as epochs_module
+from kgnn.engine import batch as batch_module
 from kgnn.engine import memory as memory_module
 from kgnn.engine import network as network_module
-from kgnn.engine.batch import GraphBatches
+from kgnn.engine.batch import GraphBatches, passes
 from kgnn.engine.gin import GIN
 from kgnn.engine.loop import History
 from kgnn.engine.memory import Memory
@@ -19,7 +19,6 @@ from kgnn.engine.network import (
     OptimizerConfig,
     Training,
     one_hot,
-    passes,
 )
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
@@ -65,7 +64,7 @@ def weights_of(fitted):
 
 def test_passes_cover_all_rows_in_order_within_the_bound(monkeypatch):
     graphs = random_graphs(50, n_nodes=20)
-    monkeypatch.setattr(network_module, "_NODES_PER_PASS", 100)
+    monkeypatch.setattr(batch_module, "_NODES_PER_PASS", 100)
     parts = list(passes(GraphBatches(graphs, NodeFeatures.of(graphs))))
     assert np.concatenate(parts).tolist() == list(range(50))
     assert max(graphs.graph_sizes[rows].sum() for rows in parts) <= 120
@@ -89,7 +88,7 @@ def test_small_passes_give_the_same_predictions(monkeypatch):
     for network in both_networks():
         train(network, Examples(np.arange(12), one_hot(GRAPHS.targets, 2)))
         whole = network.logits(network.prepare(GRAPHS))
-        monkeypatch.setattr(network_module, "_NODES_PER_PASS", 30)
+        monkeypatch.setattr(batch_module, "_NODES_PER_PASS", 30)
         monkeypatch.setattr(memory_module, "ATTENTION_PER_PASS", 50)
         np.testing.assert_allclose(network.logits(network.prepare(GRAPHS)), whole, atol=1e-5)
 
@@ -257,35 +256,6 @@ def test_long_gradients_are_clipped_unless_they_are_not_to_be():
 
 
 # -- which epoch is kept --------------------------------------------------------------------------
-
-
-def test_repeats_have_no_say_in_the_epoch_of_their_members_answer(monkeypatch):
-    # Without caution, any change of the truth changes what is chosen.
-    monkeypatch.setattr(
-        epochs_module, "choose", lambda found, default: int(found.mean(axis=1).argmax())
-    )
-    config = replace(FAST, epochs=12, checkpoints=12, averaging=0.0, learning_rate=0.05)
-    folds = np.array_split(np.arange(30), 3)
-
-    def answers(truth_of_first):
-        network = both_networks()[0]
-        network.optimizer_config = config
-        targets = one_hot(GRAPHS.targets, 2)
-        truths = [truth_of_first, *(GRAPHS.targets[fold] for fold in folds[1:])]
-        trainings = [
-            Training(Examples(np.setdiff1d(np.arange(30), fold), targets), place, part, own, place)
-            for place, (fold, part, own) in enumerate(
-                zip(folds, map(network.part, folds), truths, strict=True)
-            )
-        ]
-        first, *others = network.fit(trainings, pooled=True, repeats=2)
-        assert [len(each.others) for each in (first, *others)] == [1, 1, 1]
-        return first.answers, network.fitted[1].answers
-
-    own = GRAPHS.targets[folds[0]]
-    (right, other), (wrong, changed) = answers(own), answers(1 - own)
-    assert (right == wrong).all()
-    assert (other != changed).any()  # which the first fold does judge
 
 
 def test_what_was_chosen_is_what_is_kept(monkeypatch):

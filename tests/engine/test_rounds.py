@@ -34,8 +34,6 @@ class Scripted:
     round by round; with members, a list of these for each.
     """
 
-    varies = False
-
     def __init__(self, name, beliefs, judged=None):
         self.name, self.beliefs, self.judged = name, beliefs, judged
         self.trainings, self.warm = [], []
@@ -54,7 +52,7 @@ class Scripted:
     def part(self, rows):
         return rows
 
-    def fit(self, trainings, *, pooled, changes, warm_start, repeats, what):
+    def fit(self, trainings, *, pooled, changes, warm_start, what):
         self.trainings.append(trainings)
         self.warm.append(warm_start)
         number = len(self.trainings) - 1

@@ -1,7 +1,5 @@
 """What a fit without validation graphs leaves: members, their answers, and what is saved."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -9,6 +7,8 @@ from scipy.special import softmax
 
 from kgnn.engine.calibration import combine, learn_mixing
 from kgnn.engine.folds import deal_folds
+from kgnn.engine.gin import GIN
+from kgnn.engine.linear import KernelMachine
 from kgnn.engine.task import Task
 from kgnn.errors import KgnnWarning
 from kgnn.estimator.calibration import sharpen
@@ -86,20 +86,27 @@ def test_the_answer_of_all_is_that_of_their_members_in_the_rounds_used(average):
         np.testing.assert_allclose(held.proba[np.isin(held.rows, fold)], expected, atol=1e-5)
 
 
-def test_a_fold_has_several_teachers_that_annotate_and_are_judged_as_one():
-    model = fitted(KGNN, **KERNEL, rounds=1, teachers=3)
-    first, second = model.course_.rounds
-    gnn = model.networks_[0]
-    seen = set()
-    for member, fold in zip(first.fitted[0], folds(), strict=True):
-        teachers = [replace(each, others=[]) for each in (member, *member.others)]
-        assert len(teachers) == 3
-        each = [gnn.logits(gnn.prepare(GRAPHS[fold]), [teacher]) for teacher in teachers]
-        np.testing.assert_allclose(member.answers, combine(each), atol=1e-5)
-        seen |= {own.tobytes() for own in each}
-    assert len(seen) == 3 * len(folds())  # each of its own seed
-    assert not any(member.others for member in second.fitted[0])
-    assert not any(member.others for member in first.fitted[1])  # the memory hardly varies
+def test_before_it_is_taught_the_gnn_of_a_fold_is_a_machine_on_random_weights():
+    first, second = fitted(KGNN, **KERNEL, rounds=1).course_.rounds
+    assert all(isinstance(member.module, KernelMachine) for member in first.fitted[0])
+    assert all(isinstance(member.module, GIN) for member in second.fitted[0])
+    first, second = fitted(KGNN, **KERNEL, rounds=1, gnn_start="trained").course_.rounds
+    assert all(isinstance(member.module, GIN) for member in [*first.fitted[0], *second.fitted[0]])
+
+
+@pytest.mark.parametrize("settings", [{"rounds": 0}, {"growth": 1e-9}])
+def test_where_nothing_is_annotated_the_gnn_that_predicts_can_be_saved(tmp_path, settings):
+    model = fitted(KGNN, **KERNEL, **settings)
+    kind = GIN if "rounds" in settings else (GIN, KernelMachine)
+    assert all(isinstance(member.module, kind) for member in model.course_.trained(0))
+    model.save(tmp_path / "model")
+    opened = open_model(tmp_path / "model")
+    np.testing.assert_array_equal(opened.predict_proba(NEW), model.predict_proba(NEW))
+
+
+def test_without_unlabeled_graphs_the_gnn_is_trained():
+    model = KGNN(**ONE, **KERNEL).fit(GRAPHS[KNOWN], LABELS[KNOWN])
+    assert all(isinstance(member.module, GIN) for member in model.course_.trained(0))
 
 
 def test_all_members_predict_together():
@@ -188,7 +195,7 @@ def test_ctrl_c_before_the_first_epoch_leaves_no_model(cls, settings):
 
 @pytest.mark.parametrize("network", ["gnn", "memory"])
 def test_after_ctrl_c_in_a_later_round_all_members_of_the_finished_ones_predict(network):
-    settings = {**KERNEL, "growth": 0.3}
+    settings = {**KERNEL, "growth": 0.3, "gnn_start": "trained"}
     place = f"round 1, {network}, 2 of 3"
     with stop_at(0, place), pytest.warns(KgnnWarning, match="stopped by hand"):
         stopped = fitted(KGNN, **settings, rounds=1)
@@ -201,10 +208,10 @@ def test_after_ctrl_c_in_a_later_round_all_members_of_the_finished_ones_predict(
     )
 
 
-@pytest.mark.parametrize("place", ["round 0, gnn, 2 of 9", "round 0, memory, 1 of 3"])
+@pytest.mark.parametrize("place", ["round 0, gnn, 2 of 3", "round 0, memory, 1 of 3"])
 def test_ctrl_c_in_the_first_round_leaves_no_model(place):
     with stop_at(0, place), pytest.raises(KeyboardInterrupt):
-        fitted(KGNN, **KERNEL)
+        fitted(KGNN, **KERNEL, gnn_start="trained")
 
 
 # -- saving ---------------------------------------------------------------------------------------

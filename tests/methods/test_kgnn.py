@@ -234,7 +234,7 @@ def test_annotations_are_of_unlabeled_graphs_and_the_memory_grows_by_them():
 
 
 def test_a_committee_learns_all_labels_and_annotates_as_one():
-    model = fitted(KGNN, committee=2, patience=None)
+    model = fitted(KGNN, committee=2, patience=None, gnn_start="trained")
     first, second = model.course_.rounds
     labeled = list(range(len(SPLIT.labeled)))
     assert [each.memory.tolist() for each in first.fitted[1]] == [labeled] * 2
@@ -281,7 +281,8 @@ def test_whoever_asks_for_a_forest_that_is_not_there_is_told():
 
 
 def test_each_round_trains_with_weights_of_its_own():
-    rounds = fitted(KGNN, rounds=1, patience=None, epochs=1).course_.rounds
+    model = fitted(KGNN, rounds=1, patience=None, epochs=1, gnn_start="trained")
+    rounds = model.course_.rounds
     starts = [next(each.fitted[0][0].module.parameters()).detach().numpy() for each in rounds]
     assert np.abs(starts[0] - starts[1]).max() > 0.1
 
@@ -431,6 +432,7 @@ def test_where_the_networks_agree_both_together_agree():
     "settings",
     [
         {"soft": True},
+        {"gnn_start": "random"},
         {"warm_start": True},
         {"balanced": False},
         {"batches": "paired"},
@@ -462,6 +464,7 @@ def test_where_the_networks_agree_both_together_agree():
 def test_every_setting_reaches_the_networks(settings):
     """Of two rounds on few and noisy graphs, each setting changes what comes out."""
     common = {"rounds": 2, "patience": None, "growth": 0.3, "annotators": "each"}
+    common["gnn_start"] = "trained"  # after a machine, which starts well, many have no say
     if "annotators" in settings:
         common["annotators"] = "mixed"
     usual = fitted(KGNN, **common).predict_proba_each(TEST)

@@ -432,7 +432,7 @@ def test_a_fit_after_a_stopped_one_is_as_any_other():
 
 @pytest.mark.parametrize("network", ["gnn", "memory"])
 def test_co_training_that_is_stopped_in_round_one_keeps_round_zero(network):
-    settings = {**FAST_KGNN, "kernel": "wl"}
+    settings = {**FAST_KGNN, "kernel": "wl", "gnn_start": "trained"}
     with stop_at(2, f"round 1, {network}"), pytest.warns(KgnnWarning, match="stopped by hand"):
         stopped = KGNN(**settings, rounds=2).fit(GRAPHS[:40], LABELS)
     assert stopped.interrupted_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -14,7 +15,10 @@ from torch import Tensor
 from kgnn.engine.messages import Messages, Received, received
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.sparse import OverGraphs, Product, Sums, Total, Weighted, Weights, WithNeighbors
-from kgnn.graphs.graph import GraphDataset, Ints, ShortInts
+from kgnn.graphs.graph import GraphDataset, Ints, ShortInts, offsets_of
+
+# Bound of one forward pass without gradients, so that predictions need bounded memory.
+_NODES_PER_PASS = 1 << 16
 
 
 class Batch(ABC):
@@ -139,3 +143,9 @@ class SomeBatches:
 
     def __getitem__(self, rows: Ints) -> Batch:
         return self.prepared[self.rows[rows]]
+
+
+def passes(graphs: Batches) -> Iterator[Ints]:
+    """Split graphs into runs of rows with a bounded number of nodes each."""
+    run = offsets_of(graphs.sizes)[:-1] // _NODES_PER_PASS
+    yield from np.split(np.arange(len(graphs)), np.flatnonzero(np.diff(run)) + 1)

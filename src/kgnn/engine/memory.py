@@ -12,16 +12,14 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from kgnn.engine.configured import drawn
-from kgnn.engine.linear import PENALTY, KernelMachine, typical_distance
+from kgnn.engine.linear import MOST_CENTERS, PENALTY, KernelMachine, typical_distance
 from kgnn.engine.network import Examples, Fitted, Network, OptimizerConfig
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import Featurizer
 from kgnn.kernels.projection import Projection
-from kgnn.seeds import generator
 
 # Bound of the attention weights in one pass without gradients: the memory may be large.
 ATTENTION_PER_PASS = 1 << 20
-_MOST_CENTERS = 256  # of the Gaussians that the memory starts from
 
 
 @dataclass(frozen=True)
@@ -160,7 +158,7 @@ class Memory(Network):
         super().__init__(optimizer_config)
         self.build, self.kernel, self.grows, self.mask_own = build, kernel, grows, mask_own
         self.slots, self.step_slots, self.starts_well = slots, step_slots, linear_start
-        self.penalty, self.n_centers = PENALTY, _MOST_CENTERS if gaussians else 0
+        self.penalty, self.n_centers = PENALTY, MOST_CENTERS if gaussians else 0
         fit_transform = getattr(
             kernel, "fit_transform", lambda pool: kernel.fit(pool).transform(pool)
         )
@@ -232,14 +230,12 @@ class Memory(Network):
         weights: Floats | None = None,
     ) -> KernelMachine:
         """Fit a logistic regression on the coordinates of rows of the pool."""
-        features = self.pool[rows].double().numpy()
-        centers = generator(len(rows), "centers").permutation(len(rows))[: self.n_centers]
         return KernelMachine.fit(
-            features,
+            self.pool[rows].double().numpy(),
             classes,
             n_classes,
-            centers=features[np.sort(centers)],
-            typical=typical or typical_distance(features),
+            n_centers=self.n_centers,
+            typical=typical,
             penalty=penalty,
             weights=weights,
         )

@@ -13,21 +13,21 @@ import torch
 from scipy.special import softmax
 from torch import Tensor, nn
 
-from kgnn.engine.batch import Batches, SomeBatches
+from kgnn.engine.batch import Batches, SomeBatches, passes
 from kgnn.engine.calibration import combine
 from kgnn.engine.epochs import choose_epochs
 from kgnn.engine.fast.quotients import batches_of
+from kgnn.engine.linear import KernelMachine
 from kgnn.engine.loop import CLIP, History, checkpoint_epochs, recompute_bn_stats, train
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.task import Member, OutOfFold, Task
 from kgnn.engine.trees import Forest
+from kgnn.engine.untrained import UntrainedGNN
 from kgnn.errors import KgnnError
-from kgnn.graphs.graph import Floats, GraphDataset, Ints, offsets_of
-from kgnn.seeds import derive, generator, seeded_torch
+from kgnn.graphs.graph import Floats, GraphDataset, Ints
+from kgnn.seeds import generator, seeded_torch
 
 Validation = tuple[GraphDataset, Ints]
-# Bound of one forward pass without gradients, so that predictions need bounded memory.
-_NODES_PER_PASS = 1 << 16
 _ENOUGH = 1024  # graphs for the statistics of BatchNorm
 
 
@@ -86,33 +86,21 @@ class Training:
 class Fitted:
     """A trained module with all that it needs to predict; never changed afterwards."""
 
-    module: Any  # torch's, or a `Forest`
+    module: Any  # of torch, a `Forest` or a `KernelMachine`
     history: History
     memory: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     memory_targets: Tensor = field(default_factory=lambda: torch.empty(0, 0))
     # Logits of the graphs that judge it. The epoch is the one that the other members' judges choose
     # where these are pooled, so that no graph has a say in its own answer.
     answers: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    others: list[Fitted] = field(default_factory=list)  # from other seeds; they answer as one
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need."""
         return {**vars(self), "answers": np.empty((0, 0))}
 
-    @classmethod
-    def as_one(cls, trained: Sequence[Fitted]) -> Fitted:
-        """Let trainings that differ in their seeds answer together, as a single member."""
-        first, *others = trained
-        if not others:
-            return first
-        answers = (
-            combine([each.answers for each in trained]) if first.answers.size else first.answers
-        )
-        return replace(first, answers=answers, others=others)
-
     def require_sound(self) -> None:
         """Refuse what was read from a file and cannot have been trained."""
-        if not isinstance(self.module, (nn.Module, Forest)):
+        if not isinstance(self.module, (nn.Module, Forest, KernelMachine)):
             raise ValueError("what was trained is no module")
         n = len(self.memory_targets)
         targets = self.memory_targets
@@ -140,7 +128,6 @@ class Learner(ABC):
     needed: tuple[str, ...]  # attributes that predictions need; how to train is not among them
     pool: Any  # the training graphs, prepared
     fitted: list[Fitted]  # by the last `fit`, one for each training
-    varies = False  # whether a few labels leave much to the seed
 
     def saved_state(self) -> dict[str, Any]:
         """Return what predictions need."""
@@ -165,7 +152,6 @@ class Learner(ABC):
         pooled: bool = False,
         changes: Mapping[str, Any] | None = None,
         warm_start: bool = False,
-        repeats: int = 1,
         what: str = "training",
     ) -> list[Fitted]:
         """Train for each of ``trainings``; see `Network.fit`."""
@@ -193,13 +179,8 @@ class Learner(ABC):
 
     def _answer(self, member: Fitted, prepared: Any, rows: Ints | None = None) -> Floats:
         """Return a member's logits of prepared graphs, which may be ``rows`` of the pool."""
-        each = [
-            self._outputs(
-                one.module, prepared, one, None if rows is None else self._own_slots(rows, one)
-            )
-            for one in (member, *member.others)
-        ]
-        return combine(each) if len(each) > 1 else each[0]
+        own = None if rows is None else self._own_slots(rows, member)
+        return self._outputs(member.module, prepared, member, own)
 
     @property
     def is_fitted(self) -> bool:
@@ -241,22 +222,14 @@ class Network(Learner):
         pooled: bool = False,
         changes: Mapping[str, Any] | None = None,
         warm_start: bool = False,
-        repeats: int = 1,
         what: str = "training",
     ) -> list[Fitted]:
         """Train once for each of ``trainings``; the graphs that judge them choose the epoch.
 
         If ``pooled``, all judges together choose one epoch for all. ``changes`` are those of the
-        `OptimizerConfig`. With ``repeats``, each is trained so often, from other seeds, and the
-        results answer as one. Ctrl-C ends it with the complete trainings, or with the first one as
+        `OptimizerConfig`. Ctrl-C ends it with the complete trainings, or with the first one as
         far as it has come.
         """
-        n_members = len(trainings)
-        trainings = [
-            replace(each, seed=derive(each.seed, "again", again) if again else each.seed)
-            for again in range(repeats)
-            for each in trainings
-        ]
         config = replace(self.optimizer_config, **(changes or {}))
         if not any(len(each.truth) for each in trainings):
             config = replace(config, checkpoints=1)
@@ -278,18 +251,13 @@ class Network(Learner):
             stopped = True
             if not done:
                 raise
-        # Repeats of a training are one member, or its graphs would have a say in their own answers.
-        members = [done[place::n_members] for place in range(min(n_members, len(done)))]
         chosen = choose_epochs(
-            [_answers_of(repeated) for repeated in members],
-            [first.training.truth for first, *_ in members],
+            [each.answers for each in done],
+            [each.training.truth for each in done],
             pooled,
             default=0 if self.starts_well else -1,
         )
-        self.fitted = [
-            Fitted.as_one([each.at(*own) for each in repeated])
-            for repeated, own in zip(members, chosen, strict=True)
-        ]
+        self.fitted = [each.at(*own) for each, own in zip(done, chosen, strict=True)]
         if stopped:  # the caller decides whether to use it
             raise KeyboardInterrupt
         return self.fitted
@@ -390,13 +358,6 @@ class Trained:
         if self.answers:
             fitted.answers = self.answers[by_others]
         return fitted
-
-
-def _answers_of(repeats: Sequence[Trained]) -> list[Floats]:
-    """Return what a training and its repeats say together, checkpoint by checkpoint."""
-    if len(repeats) == 1:
-        return repeats[0].answers
-    return [combine(each) for each in zip(*(own.answers for own in repeats), strict=False)]
 
 
 class Objective:
@@ -509,11 +470,16 @@ class GraphNetwork(Network):
         is a GIN; 0 if it is not.
     start : dict of str to Tensor
         Initial weights by name; all others are random.
+
+    Attributes
+    ----------
+    untrained : UntrainedGNN or None
+        If there is one, a kernel machine on it takes the place of a GNN that would be trained on
+        labeled graphs alone.
     """
 
     name = "gnn"
-    needed = ("node_features", "layers", "fitted")
-    varies = True
+    needed = ("node_features", "layers", "untrained", "fitted")
 
     def __init__(
         self,
@@ -529,6 +495,21 @@ class GraphNetwork(Network):
         self.start = dict(start or {})
         self.build, self.node_features, self.layers = build, node_features, layers
         self.pool = self.prepare(pool)
+        self.untrained: UntrainedGNN | None = None
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what predictions need."""
+        fitted = self.fitted if self.is_fitted else []
+        starts = any(isinstance(each.module, KernelMachine) for each in fitted)
+        return {**super().saved_state(), "untrained": self.untrained if starts else None}
+
+    def require_sound(self) -> None:
+        """Refuse what was read from a file if it cannot predict."""
+        for fitted in self.fitted if self.is_fitted else ():
+            if isinstance(fitted.module, KernelMachine):
+                n_features = fitted.module.coefficients.shape[1]
+                if self.untrained is None or self.untrained.n_coordinates != n_features:
+                    raise ValueError("a kernel machine has no GNN that it fits")
 
     def prepare(self, graphs: GraphDataset) -> Batches:
         """Return graphs from which batches can be taken."""
@@ -544,6 +525,38 @@ class GraphNetwork(Network):
         assert not unknown, f"no such weights: {unknown}"
         return module
 
+    def fit(self, trainings: Sequence[Training], **options: Any) -> list[Fitted]:
+        """Train for each of ``trainings``; see `Network.fit`."""
+        if self.untrained is None or any(len(each.examples.annotated) for each in trainings):
+            if self.is_fitted and isinstance(self.fitted[0].module, KernelMachine):
+                options["warm_start"] = False  # a machine has no weights to go on from
+            return super().fit(trainings, **options)
+        self.fitted = [self._start(self.untrained, each) for each in trainings]
+        return self.fitted
+
+    def _start(self, untrained: UntrainedGNN, training: Training) -> Fitted:
+        labeled, targets = training.examples.labeled, training.examples.targets
+        classes = targets[labeled].argmax(dim=1).numpy()
+        weights = training.examples.class_weights
+        machine = untrained.machine(
+            self.part(labeled),
+            classes,
+            targets.shape[1],
+            None if weights is None else weights.numpy()[classes],
+        )
+        fitted = Fitted(machine, History())
+        if training.judges is not None:
+            fitted.answers = self._outputs(machine, training.judges, fitted)
+        return fitted
+
+    def _outputs(
+        self, module: Any, prepared: Batches, fitted: Fitted, own: Tensor | None = None
+    ) -> Floats:
+        if isinstance(module, KernelMachine):
+            assert self.untrained is not None  # whose vectors the machine reads
+            return module.scores(self.untrained.coordinates(prepared))
+        return super()._outputs(module, prepared, fitted, own)
+
     def _on_batch(self, module: nn.Module, rows: Ints, fitted: Fitted) -> Tensor:
         logits: Tensor = module(self.pool[rows])
         return logits
@@ -552,9 +565,3 @@ class GraphNetwork(Network):
         self, module: nn.Module, prepared: Batches, fitted: Fitted, own: Tensor | None = None
     ) -> Tensor:
         return torch.cat([module(prepared[rows]) for rows in passes(prepared)])
-
-
-def passes(prepared: Batches) -> Iterator[Ints]:
-    """Split prepared graphs into runs of rows with a bounded number of nodes each."""
-    run = offsets_of(prepared.sizes)[:-1] // _NODES_PER_PASS
-    yield from np.split(np.arange(len(prepared)), np.flatnonzero(np.diff(run)) + 1)

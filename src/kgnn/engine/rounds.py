@@ -119,7 +119,6 @@ class Plan:
     batch_size: int | None = None
     judge: str = ALL  # whose likelihood on VAL ranks the rounds: a network's, or that of all
     committee: int = 1  # members of each network where the labels are not dealt into folds
-    teachers: int = 1  # GNNs of each fold that annotate as one in the first round
 
     def for_students(self) -> dict[str, int]:
         """Return what is different in trainings with pseudo-labels."""
@@ -311,7 +310,6 @@ class RoundTrainer:
             pooled=task.validation is None,
             changes=plan.for_students() if number else None,
             warm_start=plan.warm_start and number > 0 and network.is_fitted,
-            repeats=plan.teachers if self.task.folds and network.varies and not number else 1,
             what=f"round {number}, {network.name}",
         )
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from kgnn.engine.batch import Batch, Batches
+from kgnn.engine.batch import Batch, Batches, passes
 from kgnn.engine.configured import configured
 from kgnn.engine.gin import GIN
 from kgnn.engine.memory import ATTENTION_PER_PASS, Memory, Rows
-from kgnn.engine.network import Examples, Fitted, GraphNetwork, Network, passes
+from kgnn.engine.network import Examples, Fitted, GraphNetwork, Network
 from kgnn.engine.rounds import self_train
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.parameters import parameters
@@ -102,7 +102,6 @@ class JointNetwork(Network):
 
     name = "ensemble"
     needed = ("gnn", "memory", "fitted")
-    varies = True
 
     def __init__(
         self, gnn: GraphNetwork, memory: Memory, build: Callable[[nn.Module, nn.Module], nn.Module]

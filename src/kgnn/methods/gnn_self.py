@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kgnn.engine.rounds import self_train
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.parameters import parameters
@@ -18,6 +20,8 @@ class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
 
     Parameters
     ----------
+    gnn_start : {"random", "trained"}
+        What annotates before the GNN is taught; see `KGNN`.
     use_edge_labels : bool
         Whether what edges carry is read, where the graphs have it.
 
@@ -33,10 +37,13 @@ class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
     (3, 2)
     """
 
+    gnn_start: Literal["random", "trained"] = "random"
     use_edge_labels: bool = True
 
     def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
+        if self.gnn_start == "random" and self.rounds > 0 and len(task.unlabeled) > 0:
+            self._start_untrained(task, gnn)
         course = self_train(gnn, task, self._plan(), self.rank_by)
         return self._finish(task, [gnn], course)

@@ -242,7 +242,7 @@ def co_train(
         return together, together
 
     with trainer.interruptible():
-        trainer.fit(gnn)  # line 1: initialize θ on the labeled graphs
+        trainer.fit(gnn)  # line 1: initialize θ on the labeled graphs; see ``gnn_start``
         if start_memory:
             for each in (memory, *voices):
                 trainer.fit(each)
@@ -353,6 +353,10 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
         Of the memory; ``learning_rate`` is that of the GNN.
     memory_grows : bool
         Whether annotated graphs join the memory.
+    gnn_start : {"random", "trained"}
+        What the GNN annotates with before it is taught: a kernel machine on a GNN with random
+        weights, which few labels cannot overfit, or the GNN trained on the labeled graphs, as in
+        Algorithm 1. Where nothing is annotated, it is trained.
     start_memory : bool
         Whether the memory is trained on the labeled graphs before the first E-step.
     order : {"alternate", "together"}
@@ -391,6 +395,7 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
     memory_labels: bool = True
     memory_learning_rate: NonNegative = 0.01
     memory_grows: bool = True
+    gnn_start: Literal["random", "trained"] = "random"
     start_memory: bool = True
     order: Literal["alternate", "together"] = "alternate"
     annotators: Literal["mixed", "each"] = "mixed"
@@ -427,6 +432,8 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
     def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
+        if self.gnn_start == "random" and self.rounds > 0 and len(task.unlabeled) > 0:
+            self._start_untrained(task, gnn)
         rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
         memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
         voices: list[Learner] = []
@@ -512,8 +519,8 @@ _PAPER = {
     "use_validation": False,
     "cross_fit": 0,
     "committee": 1,
-    "teachers": 1,
     # Algorithm 1, Eqs. 14 to 16 and the selection of §4.5
+    "gnn_start": "trained",
     "start_memory": False,
     "order": "alternate",
     "batches": "merged",

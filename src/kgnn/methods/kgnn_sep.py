@@ -39,6 +39,7 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
     memory_labels: bool = True
     memory_learning_rate: NonNegative = 0.01
     memory_grows: bool = True
+    gnn_start: Literal["random", "trained"] = "random"
     start_memory: bool = True
     order: Literal["alternate", "together"] = "alternate"
     predict_with: Literal["all", "gnn", "memory"] = "all"
@@ -47,6 +48,8 @@ class KGNNSep(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, Roun
     def _fit(self, task: Task) -> OutOfFold | None:
         task = self._without_validation(task)
         gnn = self._gnn(task)
+        if self.gnn_start == "random" and self.rounds > 0 and len(task.unlabeled) > 0:
+            self._start_untrained(task, gnn)
         rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
         memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
         plan = self._plan(judge=self.predict_with)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from kgnn.engine.calibration import PULL, choose, log_likelihoods
-from kgnn.engine.linear import PENALTY, fit_linear
+from kgnn.engine.linear import PENALTY, fit_linear, make_projection
 from kgnn.engine.memory import Memory, Rows, plain
 from kgnn.engine.network import Fitted
 from kgnn.engine.task import Task
@@ -22,7 +22,6 @@ from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels import make_kernel
 from kgnn.kernels.base import cosines
-from kgnn.kernels.projection import Projection
 from kgnn.methods.neural import TrainingSettings
 from kgnn.progress import track
 
@@ -37,7 +36,6 @@ DEFAULT_KERNELS = (
 # What ``linear_penalty="auto"`` chooses from, the usual one first.
 PENALTIES = tuple(PENALTY * factor for factor in (1, 3, 10, 30))
 _CAUTION = 1.0  # standard errors; with 2, a weaker penalty comes too late on REDDIT-BINARY
-_FEWEST_AND_MOST = 64, 256  # coordinates
 
 
 @parameters
@@ -202,17 +200,6 @@ class MemorySettings:
             return plain_similarity(graphs, self.labeled_graphs_)
         kernel = found[0].kernel
         return cosines(kernel.transform(graphs), kernel.transform(self.labeled_graphs_))
-
-
-def make_projection(dimensions: int | Literal["auto"] | None, task: Task) -> Projection | None:
-    """Return what turns kernel features into coordinates, not yet fitted."""
-    if dimensions is None:
-        return None
-    if dimensions == "auto":
-        dimensions = int(np.clip(len(task.labeled) // 2, *_FEWEST_AND_MOST))
-    # A squared length of eight suits the learning rate of the memory, and the penalty of a linear
-    # machine.
-    return Projection(dimensions, length=8.0, seed=task.seed)
 
 
 def _by_linear(memory: Memory, task: Task) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from kgnn.engine.gin import GIN, Encoder, Pooling, Readout
+from kgnn.engine.linear import make_projection
 from kgnn.engine.loop import CLIP
 from kgnn.engine.network import (
     GraphNetwork,
@@ -18,6 +19,7 @@ from kgnn.engine.network import (
 )
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.task import OutOfFold, Task
+from kgnn.engine.untrained import UntrainedGNN
 from kgnn.errors import KgnnWarning
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Bounds, Count, NonNegative, parameters
@@ -25,6 +27,7 @@ from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.kernels.edge_kinds import EdgeKinds
 
 _DENSE = 4  # neighbors on average
+_UNTRAINED_WIDTH = 64
 _AVERAGING = ("sage", "gat")  # encoders that leave equal features equal
 
 
@@ -146,6 +149,25 @@ class GNNSettings:
         )
         network.n_jobs = training.n_jobs
         return network
+
+    def _start_untrained(self, task: Task, gnn: GraphNetwork) -> None:
+        """Let a kernel machine on a GNN with random weights take the place of the first GNN."""
+        projection = make_projection("auto", task)
+        assert projection is not None
+
+        def build() -> GIN:
+            return GIN(
+                gnn.node_features.width,
+                task.n_classes,
+                width=_UNTRAINED_WIDTH,
+                layers=self.layers,
+                readout=self.readout,
+                pooling="all",
+                encoder=self.encoder,
+                edge_kinds=gnn.node_features.n_edge_kinds,
+            )
+
+        gnn.untrained = UntrainedGNN(gnn.pool, build, projection, task.seed)
 
     def _edges_used(self, graphs: GraphDataset) -> GraphDataset:
         """Return graphs with those labels of edges that the encoder can use."""

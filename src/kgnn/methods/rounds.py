@@ -32,9 +32,6 @@ class RoundsClassifier(GraphClassifier):
     committee : int
         Members of each network, which differ in their seeds and predict together. With
         ``cross_fit`` there is one for each fold instead.
-    teachers : int
-        Networks with a GNN that each fold has before the first round. They differ in their seeds
-        and annotate as one: with few labels a single one is mostly chance.
     rounds : int
         Rounds of annotation after the first training.
     growth : float
@@ -71,7 +68,6 @@ class RoundsClassifier(GraphClassifier):
     """
 
     committee: Count = 3
-    teachers: Count = 3
     rounds: CountOrZero = 1
     growth: Share = 1.0
     student_epochs: Count | None = 8
@@ -107,7 +103,6 @@ class RoundsClassifier(GraphClassifier):
             batch_size=self.student_batch_size,
             judge=judge,
             committee=self.committee,
-            teachers=self.teachers,
         )
 
     def _finish(self, task: Task, networks: list[Learner], course: Course) -> OutOfFold | None:
@@ -115,6 +110,8 @@ class RoundsClassifier(GraphClassifier):
         # If training is stopped before the first E-step, there is no memory to predict with.
         self.networks_ = networks[: max(len(each.fitted) for each in course.used)]
         self.course_ = course
+        for which, network in enumerate(self.networks_):
+            network.fitted = course.trained(which)  # what predicts
         if course.termination_condition == "interrupted":
             raise KeyboardInterrupt
         rows = np.concatenate([member.held_out for member in task.members()])

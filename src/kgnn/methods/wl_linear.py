@@ -8,13 +8,13 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from kgnn.engine.linear import PENALTY, fit_linear
+from kgnn.engine.linear import PENALTY, fit_linear, make_projection
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.parameters import Bounds, Count, parameters
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels import make_kernel
-from kgnn.methods.memory import DEFAULT_KERNELS, make_projection
+from kgnn.methods.memory import DEFAULT_KERNELS
 
 
 @parameters
