@@ -8,7 +8,7 @@ from kgnn.engine.batch import GraphBatches, SomeBatches
 from kgnn.engine.fast.quotients import batches_of
 from kgnn.engine.gin import GIN
 from kgnn.engine.node_features import NodeFeatures
-from kgnn.engine.untrained import UntrainedGNN
+from kgnn.engine.untrained import UntrainedGNN, fit_machine
 from kgnn.graphs.datasets.toy import planted_motifs
 from kgnn.kernels.projection import Projection
 
@@ -46,7 +46,8 @@ def test_graphs_of_the_pool_have_the_coordinates_of_equal_new_graphs():
 
 def test_the_machine_learns_what_the_weights_were_never_trained_for():
     pool, gnn = untrained()
-    machine = gnn.machine(SomeBatches(pool, np.arange(40)), GRAPHS.targets[:40], 2)
+    known = gnn.coordinates(SomeBatches(pool, np.arange(40)))
+    machine = fit_machine(known, GRAPHS.targets[:40], 2)
     scores = machine.scores(gnn.coordinates(SomeBatches(pool, np.arange(40, 60))))
     assert (scores.argmax(axis=1) == GRAPHS.targets[40:]).mean() > 0.7
 

@@ -22,7 +22,7 @@ from kgnn.engine.loop import CLIP, History, checkpoint_epochs, recompute_bn_stat
 from kgnn.engine.node_features import NodeFeatures
 from kgnn.engine.task import Member, OutOfFold, Task
 from kgnn.engine.trees import Forest
-from kgnn.engine.untrained import UntrainedGNN
+from kgnn.engine.untrained import UntrainedGNN, fit_machine
 from kgnn.errors import KgnnError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.seeds import generator, seeded_torch
@@ -538,8 +538,8 @@ class GraphNetwork(Network):
         labeled, targets = training.examples.labeled, training.examples.targets
         classes = targets[labeled].argmax(dim=1).numpy()
         weights = training.examples.class_weights
-        machine = untrained.machine(
-            self.part(labeled),
+        machine = fit_machine(
+            untrained.coordinates(self.part(labeled)),
             classes,
             targets.shape[1],
             None if weights is None else weights.numpy()[classes],

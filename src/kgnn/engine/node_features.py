@@ -16,6 +16,12 @@ from kgnn.kernels.edge_kinds import EdgeKinds
 
 # Half-octaves of the degree: 0, 1, 2, 3, 4–5, 6–7, 8–11, … up to a million.
 _DEGREE_BINS = 40
+_DENSE = 4  # neighbors on average
+
+
+def is_dense(graphs: GraphDataset) -> bool:
+    """Tell whether graphs have so many edges that degrees tell more of nodes than a constant."""
+    return graphs.n_arcs >= _DENSE * graphs.n_nodes
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,16 @@ import numpy as np
 import torch
 
 from kgnn.engine.batch import Batches, SomeBatches, passes
-from kgnn.engine.gin import GIN
-from kgnn.engine.linear import KernelMachine
+from kgnn.engine.gin import GIN, Encoder, Readout
+from kgnn.engine.linear import KernelMachine, make_projection
 from kgnn.engine.loop import recompute_bn_stats
+from kgnn.engine.node_features import NodeFeatures
+from kgnn.engine.task import Task
 from kgnn.graphs.graph import Floats, Ints
 from kgnn.kernels.projection import Projection
 from kgnn.seeds import generator, seeded_torch
 
-_COPIES = 4  # GNNs side by side
+_COPIES, _WIDTH = 4, 64  # GNNs side by side, and the length of their hidden vectors
 _PENALTY = 1.0  # C; found on splits that no table of results has
 _ENOUGH = 1024  # graphs for the statistics of BatchNorm
 
@@ -51,6 +53,35 @@ class UntrainedGNN:
         self.projection = projection.fit(vectors)
         self._pool, self._known = pool, self.projection.transform(vectors)
 
+    @classmethod
+    def of(
+        cls,
+        task: Task,
+        pool: Batches,
+        node_features: NodeFeatures,
+        *,
+        layers: int = 3,
+        readout: Readout = "both",
+        encoder: Encoder = "gin",
+    ) -> UntrainedGNN:
+        """Build the GNNs for the graphs of a task, which are prepared as ``pool``."""
+        projection = make_projection("auto", task)
+        assert projection is not None
+
+        def build() -> GIN:
+            return GIN(
+                node_features.width,
+                task.n_classes,
+                width=_WIDTH,
+                layers=layers,
+                readout=readout,
+                pooling="all",
+                encoder=encoder,
+                edge_kinds=node_features.n_edge_kinds,
+            )
+
+        return cls(pool, build, projection, task.seed)
+
     def saved_state(self) -> dict[str, object]:
         """Return what predictions need."""
         return {"modules": self.modules, "projection": self.projection}
@@ -81,10 +112,9 @@ class UntrainedGNN:
             known = self.projection.transform(self._vectors(graphs))
         return np.asarray(known, dtype=np.float64)
 
-    def machine(
-        self, graphs: Batches, classes: Ints, n_classes: int, weights: Floats | None = None
-    ) -> KernelMachine:
-        """Fit a kernel machine on the coordinates of labeled graphs."""
-        return KernelMachine.fit(
-            self.coordinates(graphs), classes, n_classes, penalty=_PENALTY, weights=weights
-        )
+
+def fit_machine(
+    coordinates: Floats, classes: Ints, n_classes: int, weights: Floats | None = None
+) -> KernelMachine:
+    """Fit a kernel machine on the coordinates of labeled graphs."""
+    return KernelMachine.fit(coordinates, classes, n_classes, penalty=_PENALTY, weights=weights)

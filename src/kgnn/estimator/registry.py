@@ -69,6 +69,8 @@ _ENTRIES = (
            "Degree profiles with a random forest (not in the paper)"),
     _entry("wl-linear", "wl_linear:WLLinear", "peer", 1, "the baseline of this library",
            "KGNN's kernel features with a logistic regression (not in the paper)"),
+    _entry("random-gin", "random_gin:RandomGIN", "peer", 1, "a baseline of this library",
+           "A GIN with random weights and a kernel machine (not in the paper)"),
     _entry("kgnn", "kgnn:KGNN", "kgnn", 10, "Ju et al., WSDM 2022",
            "A GNN and a kernel memory network that teach each other"),
     _entry("gnn-sup", "gnn_sup:GNNSup", "ablation", 2, "Xu et al., ICLR 2019; Ju et al., WSDM 2022",

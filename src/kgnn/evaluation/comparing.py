@@ -38,6 +38,7 @@ BASELINE = "majority class"
 # ``results``. Ablations that only a study of KGNN needs are not here.
 _COSTS = {
     "wl-linear": 1,
+    "random-gin": 1,
     "ldp": 1,
     "wl": 3,
     "gk": 3,

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import softmax
 
 from kgnn.engine.gin import GIN, Encoder, Pooling, Readout
-from kgnn.engine.linear import make_projection
 from kgnn.engine.loop import CLIP
 from kgnn.engine.network import (
     GraphNetwork,
@@ -17,7 +16,7 @@ from kgnn.engine.network import (
     out_of_fold,
     trainings_of,
 )
-from kgnn.engine.node_features import NodeFeatures
+from kgnn.engine.node_features import NodeFeatures, is_dense
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.engine.untrained import UntrainedGNN
 from kgnn.errors import KgnnWarning
@@ -26,8 +25,6 @@ from kgnn.estimator.parameters import Bounds, Count, NonNegative, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.kernels.edge_kinds import EdgeKinds
 
-_DENSE = 4  # neighbors on average
-_UNTRAINED_WIDTH = 64
 _AVERAGING = ("sage", "gat")  # encoders that leave equal features equal
 
 
@@ -117,8 +114,7 @@ class GNNSettings:
     def _gnn(self, task: Task) -> GraphNetwork:
         """Return the network for these graphs, not yet trained."""
         training = cast("TrainingSettings", self)  # which every method with a GNN has
-        is_dense = task.graphs.n_arcs >= _DENSE * task.graphs.n_nodes
-        wants_degrees = is_dense or self.encoder in _AVERAGING
+        wants_degrees = is_dense(task.graphs) or self.encoder in _AVERAGING
         degrees = self.features == "degree" or (self.features == "auto" and wants_degrees)
         node_features = NodeFeatures.of(self._edges_used(task.graphs), degrees)
         pooling: Pooling = "last" if node_features.degrees else "all"
@@ -152,22 +148,14 @@ class GNNSettings:
 
     def _start_untrained(self, task: Task, gnn: GraphNetwork) -> None:
         """Let a kernel machine on a GNN with random weights take the place of the first GNN."""
-        projection = make_projection("auto", task)
-        assert projection is not None
-
-        def build() -> GIN:
-            return GIN(
-                gnn.node_features.width,
-                task.n_classes,
-                width=_UNTRAINED_WIDTH,
-                layers=self.layers,
-                readout=self.readout,
-                pooling="all",
-                encoder=self.encoder,
-                edge_kinds=gnn.node_features.n_edge_kinds,
-            )
-
-        gnn.untrained = UntrainedGNN(gnn.pool, build, projection, task.seed)
+        gnn.untrained = UntrainedGNN.of(
+            task,
+            gnn.pool,
+            gnn.node_features,
+            layers=self.layers,
+            readout=self.readout,
+            encoder=self.encoder,
+        )
 
     def _edges_used(self, graphs: GraphDataset) -> GraphDataset:
         """Return graphs with those labels of edges that the encoder can use."""
