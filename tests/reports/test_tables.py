@@ -146,7 +146,12 @@ def test_recalls_far_from_the_headline_and_expected_accuracy_are_told():
     )
     assert cells(measured("recall", made, terms), "PROTEINS")["WL"].text == "a 77, c 45"
     cell = cells(measured("expected", made, terms), "PROTEINS")["WL"]
-    assert (cell.text, cell.aside) == ("+3.0", "68.0 for 65.0")
+    assert (cell.text, cell.aside) == ("+3.0", "68.0 for 65.0; 5 of 5")
+    # Of 100 labels, 68 right: from 58.3 to 76.3 %.
+    for each, actual in zip(made, (58.0, 59.0, 68.0, 76.0, 77.0), strict=False):
+        each.result.update(accuracy=actual, expected_accuracy=68.0, expected_on=100)
+    cell = cells(measured("expected", made[:5], terms), "PROTEINS")[made[0].cell.method.upper()]
+    assert cell.aside.endswith("; 3 of 5")
 
 
 def test_the_reference_is_compared_with_each(results):

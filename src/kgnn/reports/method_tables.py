@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kgnn.estimator.metrics import METRICS
-from kgnn.evaluation.metrics import mean_and_std, recalls_apart
+from kgnn.evaluation.metrics import mean_and_std, recalls_apart, wilson_interval
 from kgnn.evaluation.paired_tests import ALPHA
 from kgnn.evaluation.splits import labels_in_words
 from kgnn.reports.comparison import (
@@ -242,7 +242,15 @@ def _expected(group: Group) -> Cell:
     expected = mean_and_std([each["expected_accuracy"] for each in told])[0]
     actual = mean_and_std([each["accuracy"] for each in told])[0]
     gap = expected - actual
-    return Cell(signed(gap), f"{expected:.1f} for {actual:.1f}", value=gap, n=len(told))
+    covered = sum(_is_covered(each) for each in told)
+    note = f"{expected:.1f} for {actual:.1f}; {covered} of {len(told)}"
+    return Cell(signed(gap), note, value=gap, n=len(told))
+
+
+def _is_covered(result: Mapping[str, Any]) -> bool:
+    """Tell whether the accuracy on TEST is in the interval that the user is shown."""
+    low, high = wilson_interval(result["expected_accuracy"] / 100, result["expected_on"])
+    return low <= result["accuracy"] / 100 <= high
 
 
 def _recall(group: Group) -> Cell:
@@ -278,7 +286,8 @@ _MEASURES = {
         _expected,
         "By how many points the accuracy that a method expects, from the labeled graphs that were "
         "held out of training in turn, is above that on TEST: mean over splits, 0 is honest. Below "
-        "it, the two.",
+        "it, the two, and for how many splits the accuracy on TEST is in the 95 % interval of the "
+        "expected one.",
     ),
     "recall": _Measure(
         "Classes that are found more or less often",
