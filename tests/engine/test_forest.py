@@ -1,11 +1,11 @@
-"""Forests against scikit-learn's, and as a voice beside networks."""
+"""Forests against scikit-learn's, and as a learner beside networks."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 
-from kgnn.engine.forest import ForestVoice
+from kgnn.engine.forest import KernelForest
 from kgnn.engine.network import Examples, Training, one_hot
 from kgnn.engine.trees import Forest
 from kgnn.graphs.datasets.toy import planted_motifs
@@ -76,22 +76,22 @@ def test_trees_that_lead_nowhere_are_refused(name):
         places[0] = before
 
 
-def test_a_voice_learns_labeled_graphs_alone_and_answers_for_those_held_out():
+def test_a_learner_learns_labeled_graphs_alone_and_answers_for_those_held_out():
     graphs = planted_motifs(60, n_nodes=12)
-    voice = ForestVoice(graphs, make_kernel("wl(iterations=2)"), trees=20)
+    learner = KernelForest(graphs, make_kernel("wl(iterations=2)"), trees=20)
     targets = one_hot(graphs.targets, 2)
     labeled, held_out, annotated = np.split(np.arange(60), [30, 40])
     wrong = targets.clone()
     wrong[annotated] = 1 - wrong[annotated]
     trainings = [
-        Training(Examples(labeled, of, more), 0, voice.part(held_out), graphs.targets[held_out])
+        Training(Examples(labeled, of, more), 0, learner.part(held_out), graphs.targets[held_out])
         for of, more in ((targets, annotated[:0]), (wrong, annotated))
     ]
-    first, second = voice.fit(trainings)
+    first, second = learner.fit(trainings)
     for one, other in zip(vars(first.module).values(), vars(second.module).values(), strict=True):
         assert (one == other).all()
     np.testing.assert_allclose(
-        first.answers, voice.logits(voice.prepare(graphs[held_out]), [first])
+        first.answers, learner.logits(learner.prepare(graphs[held_out]), [first])
     )
-    proba = voice.annotate(held_out)[0]
+    proba = learner.annotate(held_out)[0]
     assert (proba.argmax(axis=1) == graphs.targets[held_out]).mean() > 0.6

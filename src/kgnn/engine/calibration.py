@@ -20,11 +20,11 @@ from kgnn.graphs.graph import Floats, Ints
 ALL = "all"  # networks, together
 
 _BOUNDS = -5.0, 5.0  # of the logarithm of the factor
-# How much better the GNN usually is than the memory, and both together than a forest, as a share of
-# the graphs, and the spread of it: with twenty labels the evidence is mostly noise, and the memory
-# needs fewer labels than the others.
+# Prior of the gain in accuracy of the GNN over the memory, and of both together over a forest: mean
+# and standard deviation. With twenty labels the evidence is mostly noise, and the memory needs
+# fewer labels than the others.
 _USUAL_GAINS, _USUAL_SPREAD = (-0.03, 0.06), 0.06
-_FEW, _FEW_VARIANCE = 4, 0.25  # graphs that stand for what a handful of them does not show
+_FEW, _FEW_VARIANCE = 4, 0.25  # prior of the variance: as much as so many graphs say
 # In nats.
 PULL = 1.0  # for a sharpness of e, where held-out graphs may be a handful
 CAUTION = 2.0  # standard errors by which a candidate must be ahead of the default
@@ -86,10 +86,10 @@ def combine(logits: Sequence[Floats], weights: Sequence[float] | None = None) ->
 
 
 def choose(log_likelihoods: Floats, default: int, caution: float = CAUTION) -> int:
-    """Choose among candidates by what they say of the same graphs, ``(n_candidates, n_graphs)``.
+    """Choose among candidates by their log-likelihoods, ``(n_candidates, n_graphs)``.
 
-    With a few labels the best candidate is mostly the luckiest one. So the default stays unless
-    the best one is ahead by more than ``caution`` standard errors of the difference.
+    With few labels the best candidate is mostly the luckiest one. So the default is kept unless
+    the best is ahead by more than ``caution`` standard errors of the difference.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def choose(log_likelihoods: Floats, default: int, caution: float = CAUTION) -> i
 
 @dataclass(frozen=True)
 class Mixing:
-    """How networks that answer together are mixed."""
+    """Weights with which networks predict together."""
 
     sharpness: list[float] = field(default_factory=list)  # of each network's logits; empty for 1
     weights: list[float] = field(default_factory=list)  # empty for equal ones
@@ -122,20 +122,20 @@ class Mixing:
 
 
 def learn_mixing(logits: Sequence[Floats], targets: Ints) -> Mixing:
-    """Calibrate networks and weigh them by what each says of graphs that were not trained on."""
+    """Calibrate networks, and find mixing weights, on graphs that they were not trained on."""
     sharpness = [calibrate(own, targets, PULL).sharpness for own in logits]
     scaled = [factor * own for factor, own in zip(sharpness, logits, strict=True)]
     return Mixing(sharpness, weigh(scaled, targets))
 
 
 def weigh(logits: Sequence[Floats], targets: Ints) -> list[float]:
-    """Return the mixing weights of networks: the probability that each is the better one.
+    """Return mixing weights: the probability that each network is the better one.
 
     ``logits`` has a calibrated ``(n, n_classes)`` for each network, of graphs that were not trained
-    on. What counts is how often a network is right and its Brier score, in equal parts. Both are
-    bounded, so that a few confident mistakes do not decide as they would by likelihood. The
-    evidence of a few graphs is weak; then the usual order of the networks (the GNN, the memory, a
-    forest) counts most. The third one is compared with the first two together, and so on.
+    on. Networks are compared by the mean of accuracy and Brier score. Both are bounded; by
+    likelihood a few confident mistakes would decide. With few graphs a prior on the order of the
+    networks (the GNN, the memory, a forest) counts most. The third network is compared with the
+    first two together, and so on.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def _chance_of_being_better(first: Floats, second: Floats, targets: Ints, usual:
 
 
 def _merits(logits: Floats, targets: Ints) -> Floats:
-    """Return how good each answer is: the mean of being right and of minus the Brier score."""
+    """Return a score for each prediction: the mean of being right and of minus its Brier score."""
     misses = softmax(logits, axis=1) - np.eye(logits.shape[1])[targets]
     is_right = logits.argmax(axis=1) == targets
     return np.asarray((is_right - (misses**2).sum(axis=1)) / 2)

@@ -1,4 +1,4 @@
-"""A random forest on kernel features, which speaks beside networks."""
+"""A random forest on kernel features, which predicts beside networks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from kgnn.kernels.base import Featurizer
 from kgnn.progress import track
 from kgnn.seeds import derive
 
-# Of the probabilities, spread over all classes: no leaf is certain.
+# Share of each probability that is spread over all classes, so that no leaf is certain.
 _DOUBT = 0.02
 
 
-class ForestVoice(Learner):
-    """A forest on kernel features of a pool of graphs, which speaks beside networks.
+class KernelForest(Learner):
+    """A random forest on the kernel features of a pool of graphs.
 
-    It learns the labeled graphs alone: trees that are taught their own answers only repeat them.
+    It learns from labeled graphs alone: trees trained on their own predictions only repeat them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Logistic regression with a strong penalty: what is hard to beat with a few labels."""
+"""Logistic regression with a strong penalty, which is hard to beat with few labels."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fit_linear(
     penalty: float = PENALTY,
     weights: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return coefficients, ``(n_classes, n_features)``, and biases, whose softmax is the answer.
+    """Fit a logistic regression: coefficients, ``(n_classes, n_features)``, and biases.
 
     Examples
     --------
@@ -71,8 +71,8 @@ def fit_linear(
 class KernelMachine:
     """A logistic regression by the kernel ``⟨x, y⟩ + h exp(−s |x − y|²)``.
 
-    The inner product tells directions in which classes differ; the Gaussian tells neighborhoods,
-    where a class is no half-space.
+    The inner product captures directions in which classes differ; the Gaussian captures
+    neighborhoods, for classes that no hyperplane separates.
     """
 
     coefficients: Floats  # (n_classes, n_features)

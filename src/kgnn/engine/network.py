@@ -47,10 +47,10 @@ class OptimizerConfig:
 
 @dataclass(frozen=True)
 class Examples:
-    """What a network is trained on: labeled rows of the pool, and annotated ones.
+    """The graphs that a network is trained on: labeled rows of the pool, and annotated ones.
 
-    An epoch passes over the labeled rows, and each batch is paired with annotated ones; if
-    ``merged``, both are shuffled together and an epoch passes over all of them.
+    An epoch is a pass over the labeled rows, with annotated rows added to each batch. If
+    ``merged``, both are shuffled together, and an epoch is a pass over all of them.
     """
 
     labeled: Ints
@@ -73,7 +73,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Training:
-    """A training to be done, and the graphs that judge it."""
+    """A training to be done, and the held-out graphs that judge it."""
 
     examples: Examples
     seed: int
@@ -90,8 +90,8 @@ class Fitted:
     history: History
     memory: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     memory_targets: Tensor = field(default_factory=lambda: torch.empty(0, 0))
-    # Logits of the graphs that judge it. The epoch is the one that the other members' judges choose
-    # where these are pooled, so that no graph has a say in its own answer.
+    # Logits of the graphs that judge it, at the epoch that the graphs of the other members choose, so
+    # that no graph influences its own answer.
     answers: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
     def saved_state(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class Fitted:
 
 
 class Learner(ABC):
-    """What learns rows of a pool of graphs, once or several times, and answers with all of it."""
+    """A model that is fitted once or several times on a pool of graphs; all fits predict."""
 
     name: str
     needed: tuple[str, ...]  # attributes that predictions need; how to train is not among them
@@ -165,15 +165,15 @@ class Learner(ABC):
     def logits(self, prepared: Any, members: Sequence[Fitted] | None = None) -> Floats:
         """Return the combined logits of all members, ``(n_graphs, n_classes)``.
 
-        With few labels, the accuracies of two trainings that differ in their seeds differ by more
-        than most ideas are worth; their mean is stable.
+        With few labels, the seed alone changes the accuracy by more than most ideas do; the mean
+        of several trainings is stable.
         """
         members = self.fitted if members is None else members
         each = [self._answer(member, prepared) for member in members]
         return combine(each) if len(each) > 1 else each[0]
 
     def annotate(self, rows: Ints) -> list[Floats]:
-        """Return what each member makes of rows of the pool, as class probabilities."""
+        """Return the class probabilities of each member for rows of the pool."""
         part = self.part(rows)
         return [np.asarray(softmax(self._answer(m, part, rows), axis=1)) for m in self.fitted]
 
@@ -224,11 +224,11 @@ class Network(Learner):
         warm_start: bool = False,
         what: str = "training",
     ) -> list[Fitted]:
-        """Train once for each of ``trainings``; the graphs that judge them choose the epoch.
+        """Train once for each of ``trainings``, and choose the epoch on held-out graphs.
 
-        If ``pooled``, all judges together choose one epoch for all. ``changes`` are those of the
-        `OptimizerConfig`. Ctrl-C ends it with the complete trainings, or with the first one as
-        far as it has come.
+        If ``pooled``, all held-out graphs together choose one epoch for all trainings. ``changes``
+        replace settings of the `OptimizerConfig`. Ctrl-C ends it with the complete trainings, or
+        with the first one as far as it has come.
         """
         config = replace(self.optimizer_config, **(changes or {}))
         if not any(len(each.truth) for each in trainings):
@@ -434,7 +434,7 @@ def trainings_of(network: Network, task: Task, members: Sequence[Member]) -> lis
 def out_of_fold(
     task: Task, members: Sequence[Member], fitted: Sequence[Fitted]
 ) -> OutOfFold | None:
-    """Return what members say of the graphs held out of their training; None without any."""
+    """Return the predictions of members for the graphs held out of them; None without any."""
     rows = np.concatenate([member.held_out for member in members])
     if task.validation is not None or not len(rows):
         return None

@@ -32,7 +32,7 @@ class Selection(NamedTuple):
 def confidence(proba: Floats, rank_by: RankBy = "margin") -> Floats:
     """Return how confident each row is.
 
-    ``probability`` is that of the most probable class. Networks are overconfident, so that many
+    ``probability`` is that of the most probable class. Networks are overconfident: many
     probabilities round to 1; ``margin``, the log-odds of the first class against the second, still
     distinguishes these.
     """
@@ -71,10 +71,10 @@ def first_of(order: Ints, targets: Ints, k: int, shares: Floats | None) -> Selec
 
 
 class PseudoLabels(NamedTuple):
-    """What a network is taught about unlabeled graphs."""
+    """Annotated graphs: which ones, with which targets, and how confident the annotator was."""
 
     selection: Selection  # rows of the pool
-    confidence: Floats  # what the annotator takes the probability of each class to be
+    confidence: Floats  # the annotator's probability of each chosen class
     targets: torch.Tensor  # (n, n_classes), class probabilities; one-hot unless they are soft
 
     @classmethod
@@ -103,7 +103,7 @@ class PseudoLabels(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """How the rounds go."""
+    """Settings of the rounds."""
 
     rounds: int  # at most, after the first training
     growth: float  # of the selection each round, as a share of the unlabeled graphs
@@ -117,7 +117,7 @@ class Plan:
     # Of trainings with pseudo-labels; None for those without.
     epochs: int | None = None
     batch_size: int | None = None
-    judge: str = ALL  # whose likelihood on VAL ranks the rounds: a network's, or that of all
+    judge: str = ALL  # rank rounds by the likelihood of this network on held-out graphs, or of all
     committee: int = 1  # members of each network where the labels are not dealt into folds
 
     def for_students(self) -> dict[str, int]:
@@ -128,24 +128,23 @@ class Plan:
 
 @dataclass
 class Round:
-    """What one round did.
+    """The result of one round.
 
     Attributes
     ----------
     taught : list of PseudoLabels
-        What each network was taught, member by member.
+        The annotated graphs that each network was trained on, member by member.
     fitted : list of list of Fitted
         The members of each network after this round.
     n_selected : int
         Graphs that were annotated for any network.
     agreement : float or None
-        Share of the unlabeled graphs that both networks of the round before gave the same class;
-        None without a round before, and for a single network.
+        Share of the unlabeled graphs to which both networks of the previous round gave the same
+        class; None in round 0 and for a single network.
     accuracy : dict of str to float
-        Of each network and of ``all`` on the graphs that judge: VAL, or those held out of each
-        member; empty without any.
+        Of each network and of ``all`` on held-out graphs: VAL, or the folds. Empty without any.
     log_likelihood : float
-        Calibrated, on these graphs, of ``Plan.judge``.
+        Calibrated log-likelihood of ``Plan.judge`` on these graphs.
     """
 
     taught: list[PseudoLabels]
@@ -172,7 +171,7 @@ class Round:
         return [each.selection for each in self.taught]
 
     def in_words(self) -> str:
-        """Return a line that describes the round."""
+        """Describe the round in a line."""
         judged = ", ".join(f"{who} {100 * share:.1f} %" for who, share in self.accuracy.items())
         annotated = f"{self.n_selected:,} graph{'s' * (self.n_selected != 1)} annotated"
         parts = (
@@ -189,24 +188,24 @@ class Round:
 
 @dataclass
 class Course:
-    """All rounds, and which of them predict.
+    """All rounds, and those that predict.
 
     Attributes
     ----------
     rounds : list of Round
     best_round : int
-        With the highest likelihood on the graphs that judge; the last one without any.
+        The round with the highest likelihood on held-out graphs; the last one without any.
     termination_condition : str
         ``rounds`` (all done), ``converged`` (the annotations did not change), ``no_change``
         (nothing selected), ``patience`` (no gain on VAL), ``exhausted`` (all unlabeled graphs
         selected), ``no_unlabeled``, or ``interrupted`` (Ctrl-C; the finished rounds predict).
     used : list of Round
-        Rounds that predict.
+        The rounds that predict.
     mixing : Mixing
-        How the networks predict together, found on the graphs that judge; as they are without any.
+        The mixing weights of the networks, from held-out graphs; equal weights without any.
     held_out : list of arrays
-        Logits of each network, and of all together, for the graphs that judge, by the mixing that
-        the other folds find.
+        Logits of each network, and of all together, for the held-out graphs. A fold is mixed with
+        the weights that the other folds give.
     """
 
     rounds: list[Round] = field(default_factory=list)
@@ -217,7 +216,7 @@ class Course:
     held_out: list[Floats] = field(default_factory=list)
 
     def trained(self, which: int) -> list[Fitted]:
-        """Return the trainings of a network that predict: all members of the rounds used."""
+        """Return the trained members of a network that predict: those of the rounds used."""
         return [
             member for each in self.used if each.fitted[which:] for member in each.fitted[which]
         ]
@@ -238,10 +237,10 @@ class Course:
 class RoundTrainer:
     """Trains networks round by round, records each round, and decides when to stop.
 
-    A network has a member for each fold of the labels (`kgnn.engine.task.Task`). These share
-    nothing but the choices that all held-out graphs make together: each is taught by its own
-    members of the other networks, so that no label reaches the member that it judges. Without
-    folds, all members learn from all labels and differ in their seeds.
+    A network has a member for each fold of the labels (`kgnn.engine.task.Task`). The member of a
+    fold is taught only by the members of the same fold in the other networks, so that no label
+    reaches a member that it judges. What all members share are choices made on all held-out graphs
+    together. Without folds, all members learn from all labels and differ only in their seeds.
     """
 
     def __init__(self, networks: Sequence[Learner], task: Task, plan: Plan) -> None:
@@ -302,7 +301,7 @@ class RoundTrainer:
             )
             truth = self._truths[place]
             judges = self._judges[which][place] if len(truth) else None
-            # Round 0 is the supervised network, whose seed is that of the member.
+            # Round 0 is the supervised network and has the seed of the member.
             seed = derive(member.seed, number) if number else member.seed
             trainings.append(Training(examples, seed, judges, truth, place))
         network.fit(
@@ -314,11 +313,11 @@ class RoundTrainer:
         )
 
     def mix(self, *networks: Sequence[Floats]) -> list[Floats]:
-        """Return what networks say together, member by member.
+        """Mix the probabilities of several networks, member by member.
 
-        Each counts as far as the graphs held out of the other members have shown its worth; those
-        of the member itself have no say in what it is taught. Without folds there are none of its
-        own, and all members annotate together.
+        The mixing weights of a member come from the graphs held out of the *other* members, so that
+        its own held-out graphs do not influence what it is taught. Without folds all members
+        annotate as one ensemble.
         """
         fitted = self.course.rounds[-1].fitted
         mixed = []
@@ -335,10 +334,10 @@ class RoundTrainer:
     def _judged(
         self, fitted: Sequence[Sequence[Fitted]], without: int | None = None
     ) -> tuple[list[Floats], Ints]:
-        """Return the logits of each network for the graphs that judge it, and their classes.
+        """Return the logits of each network for held-out graphs, and the classes of these graphs.
 
-        All members answer for VAL together; a graph held out of a member is answered by it alone.
-        The graphs of the member ``without`` are left out if there are others.
+        All members predict VAL together; a graph held out of a member is predicted by it alone. The
+        graphs held out of the member ``without`` are left out if there are others.
         """
         if self.task.validation is not None:
             return [combine([member.answers for member in own]) for own in fitted], self._truth
@@ -347,14 +346,14 @@ class RoundTrainer:
         return [_answers([own[n] for n in places]) for own in fitted] if len(truth) else [], truth
 
     def label(self, chosen: Sequence[Selection], proba: Sequence[Floats]) -> list[PseudoLabels]:
-        """Turn what each member has chosen and annotated into what it teaches."""
+        """Turn each member's selection and probabilities into pseudo-labels."""
         return [
             PseudoLabels.of(each, own, self.task.unlabeled, self.plan.soft)
             for each, own in zip(chosen, proba, strict=True)
         ]
 
     def is_news(self, network: Learner, pseudo_labels: Sequence[PseudoLabels]) -> bool:
-        """Whether a network was last taught something else; if not, the rounds end."""
+        """Whether these differ from a network's last pseudo-labels; if not, the rounds end."""
         last = self._taught[list(self.networks).index(network)]
         if not all(new.is_same_as(old) for new, old in zip(pseudo_labels, last, strict=True)):
             return True
@@ -368,7 +367,7 @@ class RoundTrainer:
         self._agreement = float((classes == classes[0]).all(axis=0).mean())
 
     def end_round(self) -> None:
-        """Record what the networks were taught and how good they are on held-out graphs."""
+        """Record the pseudo-labels of this round, and the accuracy on held-out graphs."""
         taught = [each for own in self._taught for each in own]
         n_selected = len(np.unique(np.concatenate([each.selection.rows for each in taught])))
         fitted = [network.fitted for network in self.networks if network.is_fitted]
@@ -429,10 +428,10 @@ class RoundTrainer:
             course.held_out = self._mixed_by_others(answers)
 
     def _mixed_by_others(self, answers: Sequence[Floats]) -> list[Floats]:
-        """Return what each network says of the graphs that judge, and what all say together.
+        """Return the logits of each network for the held-out graphs, and those of all together.
 
-        Networks are mixed for a fold as the graphs outside it advise, or a model would expect more
-        of itself than it can do: the mixing suits the labels that it was found on.
+        The weights for a fold come from the other folds. Weights fitted on the fold itself would
+        suit its labels, and the expected accuracy would be too high.
         """
         if self.task.validation is not None:
             return [*self.course.mixing.scaled(answers), self.course.mixing.together(answers)]
@@ -449,12 +448,12 @@ class RoundTrainer:
 
 
 def _answers(members: Sequence[Fitted]) -> Floats:
-    """Return the logits of all graphs that judge members, one after another."""
+    """Return the logits of all held-out graphs, member after member."""
     return np.concatenate([member.answers for member in members if member.answers.size])
 
 
 def self_train(network: Learner, task: Task, plan: Plan, rank_by: RankBy = "margin") -> Course:
-    """Train a network in rounds on the graphs that it is most confident of."""
+    """Train a network in rounds on the graphs it is most confident about."""
     trainer = RoundTrainer([network], task, plan)
     with trainer.interruptible():
         trainer.fit(network)

@@ -57,7 +57,7 @@ _CLASSES = {
     "kgnn.engine.node_features": ("NodeFeatures",),
     "kgnn.engine.gin": ("GIN",),
     "kgnn.engine.calibration": ("Mixing",),
-    "kgnn.engine.forest": ("Forest", "ForestVoice"),
+    "kgnn.engine.forest": ("Forest", "KernelForest"),
     "kgnn.engine.linear": ("KernelMachine",),
     "kgnn.engine.memory": ("Memory", "SparseRows"),
     "kgnn.methods.infograph": ("InfoMax",),

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from kgnn.engine.calibration import ALL
 from kgnn.engine.configured import configured
 from kgnn.engine.fast.layers import batch_norm
-from kgnn.engine.forest import ForestVoice
+from kgnn.engine.forest import KernelForest
 from kgnn.engine.linear import KernelMachine
 from kgnn.engine.memory import Embedding, Memory, Rows
 from kgnn.engine.network import Fitted, Learner, Network
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 @configured
 class MemoryNetwork(nn.Module):
-    """q_φ: a query graph is compared with every graph in a memory (Eqs. 9 to 12).
+    """q_φ: compare a query graph with every graph in a memory (Eqs. 9 to 12).
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def co_train(
     start_memory: bool = True,
     order: Literal["alternate", "together"] = "alternate",
     mixed: bool = False,
-    voices: Sequence[Learner] = (),
+    others: Sequence[Learner] = (),
 ) -> Course:
     """Train p_θ (``gnn``) and q_φ (``memory``) in turn: Algorithm 1.
 
@@ -229,24 +229,24 @@ def co_train(
     ``start_memory`` also trains q_φ on the labeled graphs before the first E-step. In ``order``
     "alternate", as in Algorithm 1, the M-step annotates with the q_φ of this round's E-step; in
     "together", with that of the round before. If ``mixed``, both networks annotate together in both
-    steps, each as far as held-out graphs have shown its worth. ``voices`` learn the labeled graphs
+    steps, with mixing weights from held-out graphs. ``others`` learn from the labeled graphs
     after the memory; they predict with both networks, and annotate if these do so together.
     """
-    trainer = RoundTrainer([gnn, memory, *voices], task, plan)
-    said: list[list[Floats]] = []  # by the voices, of the unlabeled graphs
+    trainer = RoundTrainer([gnn, memory, *others], task, plan)
+    by_others: list[list[Floats]] = []  # their probabilities for the unlabeled graphs
 
     def annotators(p: list[Floats], q: list[Floats]) -> tuple[list[Floats], list[Floats]]:
         if not mixed or q is p:
             return p, q
-        together = trainer.mix(p, q, *said)
+        together = trainer.mix(p, q, *by_others)
         return together, together
 
     with trainer.interruptible():
         trainer.fit(gnn)  # line 1: initialize θ on the labeled graphs; see ``gnn_start``
         if start_memory:
-            for each in (memory, *voices):
+            for each in (memory, *others):
                 trainer.fit(each)
-            said += [each.annotate(task.unlabeled) for each in voices]
+            by_others += [each.annotate(task.unlabeled) for each in others]
         trainer.end_round()
         for k in trainer.rounds():  # line 2: while not converged
             p = gnn.annotate(task.unlabeled)  # line 4, by each member of a committee
@@ -354,22 +354,22 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
     memory_grows : bool
         Whether annotated graphs join the memory.
     gnn_start : {"random", "trained"}
-        What the GNN annotates with before it is taught: a kernel machine on a GNN with random
+        What annotates for the GNN before the first round: a kernel machine on a GNN with random
         weights, which few labels cannot overfit, or the GNN trained on the labeled graphs, as in
-        Algorithm 1. Where nothing is annotated, it is trained.
+        Algorithm 1. Without rounds or unlabeled graphs the GNN is trained in either case.
     start_memory : bool
         Whether the memory is trained on the labeled graphs before the first E-step.
     order : {"alternate", "together"}
         Whether the GNN is taught by the memory of the same round, as in Algorithm 1, or of the
         round before.
     annotators : {"mixed", "each"}
-        Whether both networks annotate together, weighted by their worth on held-out graphs, and
-        every unlabeled graph is taught that a class has room for; or each by itself, and the graphs
-        are taught on which they agree, as in the paper.
+        ``mixed``: both networks annotate together, with mixing weights from held-out graphs, and
+        teach all unlabeled graphs, up to a quota for each class. ``each``: each network annotates
+        by itself, and they teach the graphs on which they agree, as in the paper.
     trees : int
-        Of each member's forest; 0 for none. It needs a memory that is trained first.
+        Trees of each member's forest; 0 for no forest. A forest needs ``start_memory``.
     forest_kernel : str or featurizer
-        What the forest asks of graphs, as ``kernel`` of the memory.
+        The features that the forest reads; named like ``kernel`` of the memory.
     candidates : int
         Length of each network's list of confident graphs, as a multiple of the number to select.
         Graphs on both lists with the same class are selected, the most confident first.
@@ -436,9 +436,9 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
             self._start_untrained(task, gnn)
         rate, labels, grows = self.memory_learning_rate, self.memory_labels, self.memory_grows
         memory = self._memory(task, MemoryNetwork, learning_rate=rate, labels=labels, grows=grows)
-        voices: list[Learner] = []
+        others: list[Learner] = []
         if self.trees > 0 and self.start_memory:
-            voices.append(ForestVoice(task.graphs, make_kernel(self.forest_kernel), self.trees))
+            others.append(KernelForest(task.graphs, make_kernel(self.forest_kernel), self.trees))
         elif self.predict_with == "forest":
             raise ParameterError(
                 "predict_with='forest' needs a forest: trees ≥ 1 and start_memory=True, got "
@@ -461,9 +461,9 @@ class KGNN(PaperSettings, GNNSettings, MemorySettings, TrainingSettings, RoundsC
             start_memory=self.start_memory,
             order=self.order,
             mixed=self.annotators == "mixed",
-            voices=voices,
+            others=others,
         )
-        return self._finish(task, [gnn, memory, *voices], course)
+        return self._finish(task, [gnn, memory, *others], course)
 
     def _predictor(self) -> str:
         return self.predict_with if len(self.networks_) > 1 else ALL

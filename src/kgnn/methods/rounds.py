@@ -1,4 +1,4 @@
-"""The family of methods that are trained in rounds of pseudo-labels, with one network or two."""
+"""The family of methods that are trained in rounds of pseudo-labeling."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from kgnn.graphs.interop import as_dataset
 
 @parameters
 class RoundsClassifier(GraphClassifier):
-    """Networks that are trained in rounds on labeled graphs and on annotated ones.
+    """Networks that are trained in rounds on labeled and on annotated graphs.
 
-    A subclass makes ``networks_`` and ``course_`` in `_fit`.
+    A subclass sets ``networks_`` and ``course_`` in `_fit`.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ class RoundsClassifier(GraphClassifier):
     growth : float
         Share of the unlabeled graphs by which the selection grows each round.
     student_epochs, student_batch_size : int or None
-        Of trainings with annotated graphs, which are many; None for those without.
+        Epochs and batch size of trainings with annotated graphs, of which there are many; None
+        for the values of trainings without.
     patience : int or None
         Rounds without a gain on VAL before stopping; None to never stop for that reason.
     annotated_weight : float
@@ -46,19 +47,19 @@ class RoundsClassifier(GraphClassifier):
         Whether an epoch passes over the labeled graphs and pairs each batch with annotated ones,
         or shuffles all of them together.
     soft : bool
-        Teach probabilities instead of the most probable class.
+        Train on probabilities instead of the most probable class.
     balanced : bool
         Select from each predicted class in proportion to the labeled graphs.
     rank_by : {"margin", "probability"}
-        What makes a graph confident; see `kgnn.engine.rounds.confidence`.
+        How confidence is measured; see `kgnn.engine.rounds.confidence`.
     warm_start : bool
         Continue from the weights of the round before instead of new ones.
     average_rounds : bool
-        Predict with the networks of all rounds together, or with those of the last round; of an
-        earlier one where held-out graphs clearly say that it is better.
+        Whether the networks of all rounds predict together. Otherwise those of the last round do,
+        or of an earlier one that is clearly better on held-out graphs.
     use_validation : bool
-        Whether VAL chooses epochs and rounds and weighs networks; without it the last epoch and
-        round count.
+        Whether VAL, if given, chooses epochs and rounds and sets the mixing weights. Otherwise the
+        last epoch and round predict.
 
     Attributes
     ----------
@@ -106,7 +107,7 @@ class RoundsClassifier(GraphClassifier):
         )
 
     def _finish(self, task: Task, networks: list[Learner], course: Course) -> OutOfFold | None:
-        """Store the result of the rounds, and return what it says of held-out labels."""
+        """Store the result of the rounds, and return its predictions for held-out labels."""
         # If training is stopped before the first E-step, there is no memory to predict with.
         self.networks_ = networks[: max(len(each.fitted) for each in course.used)]
         self.course_ = course
