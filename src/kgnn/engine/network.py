@@ -90,8 +90,8 @@ class Fitted:
     history: History
     memory: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     memory_targets: Tensor = field(default_factory=lambda: torch.empty(0, 0))
-    # Logits of the graphs that judge it, at the epoch that the graphs of the other members choose, so
-    # that no graph influences its own answer.
+    # Logits of the graphs that judge it, at the epoch that the graphs of the others choose, so that
+    # no graph influences its own answer.
     answers: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
     def saved_state(self) -> dict[str, Any]:
