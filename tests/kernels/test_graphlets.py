@@ -128,14 +128,19 @@ def test_many_small_pieces_count_the_same(monkeypatch):
 def test_dense_and_sparse_ways_to_count_triangles_agree(monkeypatch):
     graphs = concatenate(
         [random_graphs(5, n_nodes=30, n_edges=m) for m in (40, 400)]
-        + [pack("loops", [3], [0, 1, 2, 0], [0, 1, 0, 1])]
+        + [pack("loops", [3, 0, 1], [0, 1, 2, 0, 3], [0, 1, 0, 1, 3])]
+        + [random_graphs(3, n_nodes=200, n_edges=m) for m in (150, 3000)]
     )
-    found = []
-    for cost in (0, 1e9):
-        monkeypatch.setattr("kgnn.kernels.graphlet_counts._PATH_COST", cost)
+    found = [count_three(graphs)]
+    # Sets everywhere, paths everywhere, and sets for what is more than small.
+    for small, cost in ((1 << 20, 0), (0, 0), (50, 1e9)):
+        monkeypatch.setattr("kgnn.kernels.graphlet_counts._SMALL", small)
+        monkeypatch.setattr("kgnn.kernels.graphlet_counts._WORDS_PER_PATH", cost)
+        monkeypatch.setattr("kgnn.kernels.graphlet_counts._WORDS_AT_ONCE", 100)
         found.append(count_three(graphs))
-    assert (found[0] == found[1]).all()
+    assert all((each == found[0]).all() for each in found)
     assert found[0][:, 3].min() == 0 < found[0][:, 3].max()
+    assert (found[0] >= 0).all()
 
 
 def test_work_is_a_bound_of_what_is_looked_at():
