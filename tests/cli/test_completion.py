@@ -29,7 +29,7 @@ def _completed(line, folder):
         ("kgnn run mean", ["mean-teacher"]),
         ("kgnn run wl IMDB", ["IMDB-BINARY", "IMDB-MULTI"]),
         ("kgnn fit gra", ["graphs.jsonl"]),
-        ("kgnn fit graphs.jsonl --method wl-", ["wl-linear"]),
+        ("kgnn fit graphs.jsonl --method wl-", ["wl-forest", "wl-linear"]),
     ],
 )
 def test_words_are_completed(line, expected, tmp_path):

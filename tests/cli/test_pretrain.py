@@ -13,7 +13,13 @@ from kgnn.graphs.readers import jsonl
 from kgnn.methods.graphcl import GraphCL
 from kgnn.methods.pretrained import SavedEncoder
 
-METHODS = {"asgn": "ASGN", "graphcl": "GraphCL", "infograph": "InfoGraph", "joao": "JOAO"}
+METHODS = {
+    "asgn": "ASGN",
+    "graphcl": "GraphCL",
+    "infograph": "InfoGraph",
+    "joao": "JOAO",
+    "simgrace": "SimGRACE",
+}
 FAST = ("--set", "pretrain_epochs=2", "--set", "width=8")
 
 
@@ -100,7 +106,7 @@ def test_methods_without_pre_training_are_refused_with_a_list(tmp_path):
         done = run(name, "cycles-and-trees", "-o", tmp_path / "encoder")
         assert isinstance(done.exception, ParameterError)
         assert f"The method '{name}' has no pre-training" in str(done.exception)
-        assert "Methods that do: asgn, graphcl, infograph, joao." in str(done.exception)
+        assert "Methods that do: asgn, graphcl, infograph, joao, simgrace." in str(done.exception)
     done = run("graphcll", "cycles-and-trees", "-o", tmp_path / "encoder")
     assert isinstance(done.exception, UnknownNameError)
     assert list(tmp_path.iterdir()) == []

@@ -52,7 +52,7 @@ def adaptive():
 
 def course_of(graphs=GRAPHS, contrast=None):
     network = network_of(graphs)
-    module = pretraining._Projected(network, 0)
+    module = pretraining.Projected(network, 0)
     return pretraining._Course(
         module, network, graphs, contrast or adaptive(), optimizer_config(), generator(0, "test")
     )
@@ -78,7 +78,7 @@ def test_only_the_layers_are_kept_and_they_have_learned():
         fresh = network.build(network.node_features.width).state_dict()
     assert weights.keys() == {name for name in fresh if name.startswith("layers.")}
     assert "fitted" not in vars(network)
-    start = pretraining._Projected(network, 0).encoder.state_dict()
+    start = pretraining.Projected(network, 0).encoder.state_dict()
     for name in ("layers.0.inner.weight", "layers.2.outer.bias", "layers.1.norm.weight"):
         assert not torch.equal(weights[name], start[name])
 

@@ -144,7 +144,7 @@ def pretrain_by_contrast(
     """
     require_several(graphs)
     rng = generator(seed, "pre-training")
-    module = _Projected(network, seed)
+    module = Projected(network, seed)
     course = _Course(module, network, graphs, contrast, optimizer_config, rng)
     weights, history = pretrain_layers(
         module, course.loss, network, optimizer_config, rng, course.after_step
@@ -152,7 +152,7 @@ def pretrain_by_contrast(
     return Pretrained(weights, {**history, **course.probabilities})
 
 
-class _Projected(nn.Module):
+class Projected(nn.Module):
     """Encoder and projection head: graphs to the vectors that are compared."""
 
     def __init__(self, network: GraphNetwork, seed: int) -> None:
@@ -170,6 +170,7 @@ class _Projected(nn.Module):
             )
 
     def forward(self, batch: Batch) -> Tensor:
+        """Return the vectors that are compared, one a graph."""
         projections: Tensor = self.projection(self.encoder.embed(batch))
         return projections
 

@@ -71,6 +71,7 @@ _CLASSES = {
     "kgnn.methods.ensemble_self": ("EnsembleNetwork", "JointNetwork"),
     "kgnn.methods.featurized": ("Machine", "Member", "SupportKernel"),
     "kgnn.methods.dgk": ("DeepKernel",),
+    "kgnn.methods.ltp": ("EdgeProfiles",),
     "kgnn.methods.graph2vec": ("GraphInformation", "GraphVectors"),
     "kgnn.methods.sub2vec": ("WalkVectors",),
     "kgnn.methods.semi_supervised": ("SemiSupervisedNetwork",),

@@ -59,14 +59,15 @@ class DegreeProfiles(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "node_label_names_")
         graphs, names = as_dataset(graphs), self.node_label_names_
         bins = [np.minimum(each // round(_WIDTH * FIXED_POINT), _BINS - 1) for each in _of(graphs)]
-        shares = [_shares(graphs, each.astype(np.int64), _BINS) for each in bins]
+        nodes = graphs.node_graphs
+        shares = [shares_of(nodes, each.astype(np.int64), _BINS, len(graphs)) for each in bins]
         if names and graphs.node_labels is not None:
-            codes = recode(graphs.node_labels, graphs.node_label_names, names)
-            shares.append(_shares(graphs, codes.astype(np.int64), len(names)))
+            codes = recode(graphs.node_labels, graphs.node_label_names, names).astype(np.int64)
+            shares.append(shares_of(nodes, codes, len(names), len(graphs)))
         elif names:
             shares.append(np.zeros((len(graphs), len(names))))
-        nodes, edges = np.log1p(graphs.graph_sizes), np.log1p(graphs.edge_counts)
-        return np.column_stack([*shares, nodes, edges, edges - 2 * nodes])
+        n_nodes, n_edges = np.log1p(graphs.graph_sizes), np.log1p(graphs.edge_counts)
+        return np.column_stack([*shares, n_nodes, n_edges, n_edges - 2 * n_nodes])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.str_]:
         """Name the columns: a part and its bin, a label, a size."""
@@ -85,9 +86,10 @@ def _of(graphs: GraphDataset) -> tuple[NDArray[np.uint64], ...]:
     return degree, neighbor_mean(graphs, degree), neighbor_max(graphs, degree), smallest
 
 
-def _shares(graphs: GraphDataset, values: Ints, n_values: int) -> Floats:
-    """Return the share of each value among the nodes of each graph; −1 counts nowhere."""
+def shares_of(graph_of: NDArray[Any], values: Ints, n_values: int, n_graphs: int) -> Floats:
+    """Return the share of each value among the things of each graph; −1 counts nowhere."""
     known = values >= 0
-    cells = graphs.node_graphs[known].astype(np.int64) * n_values + values[known]
-    counts = np.bincount(cells, minlength=len(graphs) * n_values).reshape(len(graphs), n_values)
-    return np.asarray(counts / np.maximum(graphs.graph_sizes, 1)[:, None])
+    cells = graph_of[known].astype(np.int64) * n_values + values[known]
+    counts = np.bincount(cells, minlength=n_graphs * n_values).reshape(n_graphs, n_values)
+    totals = np.bincount(graph_of, minlength=n_graphs)
+    return np.asarray(counts / np.maximum(totals, 1)[:, None])
