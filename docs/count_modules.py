@@ -1,4 +1,4 @@
-"""List the modules of kgnn that a command passes before the first training step, in order.
+"""List the modules of kgnn that a command runs before the first training step, in order.
 
 The figures of ARCHITECTURE.md are the output of this script: ``python docs/count_modules.py``.
 """
@@ -9,12 +9,16 @@ import io
 import os
 import sys
 import tempfile
+from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import kgnn
 from kgnn.cli.main import main
+
+_PACKAGE = Path(kgnn.__file__).parent
 
 _GRID = """
 title = "one run"
@@ -60,6 +64,11 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
+def _folder(module: str) -> str:
+    folder = ".".join(module.split(".")[1:2])
+    return folder if (_PACKAGE / folder).is_dir() else "ground"
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -68,3 +77,5 @@ if __name__ == "__main__":
             modules = modules_passed(command)
             print(f"{command}: {len(modules)} modules")
             print("  " + " ".join(name.removeprefix("kgnn.") for name in modules))
+            folders = Counter(_folder(name) for name in modules)
+            print("  " + ", ".join(f"{folder} {n}" for folder, n in folders.items()))

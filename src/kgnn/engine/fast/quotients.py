@@ -8,7 +8,7 @@ neighbor of color d (depth l − 1), and ``m_l[c]`` the number of nodes of color
     H_l = BN(MLP_l(M_l H_{l−1}), weights m_l)      pooled at depth l = Σ_c m_l[c] H_l[c]
 
 are exactly the rows, the normalization and the sum over all nodes of plain message passing, and so
-are the gradients. ARCHITECTURE.md has a picture.
+are the gradients. docs/decisions.md has a picture.
 
 Each graph has its own colors. Sharing them between the graphs of a batch would save a little more
 (docs/decisions.md has the numbers), but this way all that belongs to a graph is contiguous, and a
