@@ -1,4 +1,4 @@
-"""Ask a served model over HTTP, with types: `kgnn serve` answers, httpx asks."""
+"""A typed client for a served model: `kgnn serve` on one side, httpx on the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgnn.graphs.datasets.toy import cycles_and_trees
 
 
 class Prediction(NamedTuple):
-    """The part of an answer that is of use here; /openapi.json describes all of it."""
+    """The part of a response that is used here; /openapi.json describes all of it."""
 
     id: str
     label: str

@@ -1,4 +1,4 @@
-"""From a JSON Lines file with a few labels to a file with a prediction for every graph."""
+"""Read a JSON Lines file with a few labels and write a prediction for every graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgnn.graphs.readers import jsonl
 
 
 def main() -> None:
-    # A file as you might have it: 120 graphs, a third of them labeled.
+    # A file like yours: 120 graphs, a third of them labeled.
     graphs = planted_motifs(120)
     some = graphs.targets.copy()
     some[[row for row in range(120) if row % 6 > 1]] = -1
@@ -19,7 +19,7 @@ def main() -> None:
 
     dataset = kgnn.load("graphs.jsonl")
     print(dataset)
-    model = kgnn.WL().fit(dataset)  # learns from the targets that are there
+    model = kgnn.WL().fit(dataset)  # without labels, fit uses the targets in the file
     proba = model.predict_proba(dataset)
     with Path("predictions.jsonl").open("w", encoding="utf-8") as file:
         for graph, row in zip(dataset, proba, strict=True):

@@ -1,4 +1,4 @@
-"""Weisfeiler-Lehman features in a scikit-learn pipeline, and what they stand for."""
+"""Use Weisfeiler-Lehman features in a scikit-learn pipeline, and describe the best ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
     for column in np.argsort(np.abs(linear.coef_[0]))[::-1][:5].tolist():
         weight = linear.coef_[0, column]
         name = graphs.class_names[int(weight > 0)]
-        print(f"{weight:+.2f} speaks for {name}: {wl.describe(column, train)}")
+        print(f"{weight:+.2f} in favor of {name}: {wl.describe(column, train)}")
 
 
 if __name__ == "__main__":
