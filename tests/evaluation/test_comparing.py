@@ -1,4 +1,4 @@
-"""Which method for one's own graphs: scores, tests, time, and whatever goes wrong."""
+"""Comparing methods: scores, significance, time limits and failures."""
 
 import math
 import time
@@ -217,10 +217,10 @@ def test_too_few_labels_are_told():
     table = last(Knows, Guesses, graphs=GRAPHS[:8])
     assert table.best.method == "Knows"
     told = " ".join(table.in_words())
-    assert "8 labels show no difference between methods that is beyond noise" in told
+    assert "8 labels show no significant difference between methods" in told
     assert "at least 6 graphs (75 points)" in told  # one pair: 2 · 0.5⁶ < 0.05
     few = last(Knows, Guesses, graphs=GRAPHS[:4])
-    assert "and could not show any" in " ".join(few.in_words())
+    assert "and are too few for one" in " ".join(few.in_words())
 
 
 def test_of_methods_that_are_level_the_cheapest_is_named():
@@ -230,7 +230,7 @@ def test_of_methods_that_are_level_the_cheapest_is_named():
 
     table = last(Ponders, Knows, Guesses)
     assert (table.best.method, table.cheapest.method) == ("Ponders", "Knows")
-    assert "cannot be told apart from Knows. The fastest of them was Knows" in str(table)
+    assert "not significantly better than Knows. The fastest of them was Knows" in str(table)
 
 
 def test_of_equal_scores_the_better_probabilities_win():
@@ -252,7 +252,7 @@ def test_a_method_that_is_not_ready_in_time_is_stopped_and_not_ranked():
         "Guesses": "not begun",
     }
     assert table.best.method == "Knows"
-    assert "There was no time left for Guesses." in table.in_words()
+    assert "No time was left for Guesses." in table.in_words()
 
 
 def test_what_a_method_reports_is_over_when_it_is_stopped():
@@ -373,7 +373,7 @@ def test_methods_are_judged_where_graphs_can_be_held_out_and_other_classes_are_n
     assert [row.standing for row in table] == ["best", "level", "worse"]
     assert (table.labels, table.unjudged) == (20, ("2",))
     assert table.baseline.score == 0.5
-    assert "No method was judged on graphs of 2: " in str(table)
+    assert "No method was evaluated on graphs of 2: " in str(table)
     assert table.record()["unjudged"] == ["2"]
 
 

@@ -22,7 +22,7 @@ def test_all_labels_are_learned_from_unless_some_are_to_be_held_out(labels):
         assert len(plan.validation) == 0
         assert plan.training.tolist() == list(range(len(labels)))
         n_labeled = len(labels) - labels.count(None)
-        assert f"all {n_labeled} labels are learned from; each is also predicted" in plan.reason
+        assert f"all {n_labeled} labels are used for training; they are also" in plan.reason
 
 
 def test_a_share_is_held_out_in_proportion():
@@ -30,7 +30,7 @@ def test_a_share_is_held_out_in_proportion():
     assert [MANY[row] for row in plan.validation].count("a") == 8
     assert len(plan.validation) == 12
     assert sorted([*plan.training, *plan.validation]) == list(range(90))
-    assert "12 of 60 labels are held out" in plan.reason
+    assert "12 of 60 labels are the validation set" in plan.reason
 
 
 def test_the_seed_decides_which():
@@ -41,18 +41,19 @@ def test_the_seed_decides_which():
 
 def test_nothing_is_promised_that_will_not_be_done():
     assert plan_labels(MANY, folds=0).reason == (
-        "all 60 labels are learned from; none is left out to tell how accurate the model is"
+        "all 60 labels are used for training; without cross-validation, the accuracy of the model "
+        "is not known"
     )
-    assert "are learned from; none can be left out" in plan_labels(["a", "b"]).reason
+    assert "used for training; cross-validation is not possible" in plan_labels(["a", "b"]).reason
     some = plan_labels(["a", "a", "b"])
-    assert "all 3 labels are learned from; each of 2 is also predicted" in some.reason
+    assert "all 3 labels are used for training; 2 of them are also predicted" in some.reason
     assert some.unjudged == ("class b has a single labeled graph",)
 
 
 def test_graphs_that_look_alike_are_never_on_both_sides():
     alike = pack("x", [1, 2, 3, 9, 9, 9], [], [], targets=["a"] * 3 + ["b"] * 3)
     plan = holding_out.plan_labels(alike)
-    assert "each of 3 is also predicted" in plan.reason
+    assert "3 of them are also predicted" in plan.reason
     assert plan.unjudged[0].startswith("the 3 labeled graphs of class b look exactly like each")
     for folds, n in ((0, 0), (5, 3)):
         held = WL(cross_fit=folds, random_state=4).fit(alike).held_out_
@@ -69,8 +70,8 @@ def test_graphs_that_look_alike_are_never_on_both_sides():
         ([0.1 * row for row in range(30)], 0.0, GraphDataError, "30 different numbers"),
         (MANY, 0.7, ParameterError, "from 0 to 0.5, got 0.7"),
         (["a"] * 9 + ["b"], 0.2, ParameterError, "Class b has a single labeled graph"),
-        (["a", "b"] * 3, 0.1, ParameterError, "10% of 6 labels cannot be held out"),
-        (["a", "b", "c"] * 3, 0.2, ParameterError, "leave out --validation, which learns"),
+        (["a", "b"] * 3, 0.1, ParameterError, "A validation set of 10% of 6 labels"),
+        (["a", "b", "c"] * 3, 0.2, ParameterError, "omit --validation to train on all"),
     ],
 )
 def test_what_cannot_be_done_is_said(labels, share, error, message):

@@ -43,7 +43,7 @@ def test_suspicious_graphs_are_those_with_wrong_labels(cross_fitted):
         assert shown.given == graphs[int(shown.sketch.name)].target
     assert facts.n_suspicious == len(found)
     assert facts.examined == facts.labeled == 60
-    assert facts.basis == "all 60 labeled graphs, each predicted without its own label"
+    assert facts.basis.startswith("all 60 labeled graphs, each predicted without its own label")
 
 
 def test_suspicious_graphs_are_found_behind_graphs_that_cannot_be_held_out():
@@ -80,7 +80,7 @@ def test_held_out_graphs_of_kgnn_are_judged():
     found = held_out_quality(model)
     assert found.n == len(use.validation) == 12
     assert found.accuracy == model.score(*validation)
-    assert "12 labeled graphs that were held out" in basis_in_words(model)
+    assert "the 12 graphs of the validation set" in basis_in_words(model)
     rounds = rounds_of(model)
     assert rounds[0].selected == 0
     taught = {row for each in model.course_.rounds[1].selections for row in each.rows.tolist()}
@@ -98,7 +98,7 @@ def test_without_held_out_labels_nothing_is_claimed():
     model = LDP(trees=5, cross_fit=0).fit(GRAPHS, LABELS)
     assert held_out_quality(model) is None
     assert doubted_labels(model) == []
-    assert "every label was learned from" in basis_in_words(model)
+    assert "every label was used for training" in basis_in_words(model)
     facts = facts_of(model, LABELED, plan_labels(LABELED, 0), {})
     assert facts.quality is None
     assert facts.examined == 0
@@ -109,13 +109,13 @@ def test_a_fit_that_was_stopped_is_not_said_to_have_held_out_nothing():
     model = LDP(trees=5).fit(GRAPHS[:50], LABELS[:50], validation=held)
     model.interrupted_, model.held_out_ = True, None  # as Ctrl-C leaves it
     assert basis_in_words(model) == (
-        "fitting was stopped before the model was judged by the 10 labels that were held out"
+        "fitting was stopped before the model was evaluated on the 10 graphs of the validation set"
     )
     model = LDP(trees=5, cross_fit=3).fit(GRAPHS[:50], LABELS[:50])
     model.interrupted_, model.held_out_ = True, None
-    assert "before the model was judged by labels that it did not know" in basis_in_words(model)
+    assert "before the model was evaluated by cross-validation" in basis_in_words(model)
     model.cross_fit = 0
-    assert "every label was learned from" in basis_in_words(model)
+    assert "every label was used for training" in basis_in_words(model)
 
 
 @pytest.mark.filterwarnings("ignore:All labeled graphs are of one class")
@@ -123,4 +123,4 @@ def test_labels_that_are_held_out_of_a_single_class_judge_nothing():
     held = (GRAPHS[:2], [LABELS[0]] * 2)
     model = LDP(trees=5).fit(GRAPHS[:4], [LABELS[0]] * 4, validation=held)
     assert model.held_out_ is None
-    assert "are of one class, so the 2 held out judge nothing" in basis_in_words(model)
+    assert "are of one class, so the 2 validation graphs are not used" in basis_in_words(model)

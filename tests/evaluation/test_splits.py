@@ -119,7 +119,7 @@ def test_impossible_splits_are_refused():
 
 def test_a_handful_of_graphs_is_too_few_to_evaluate_on():
     for n in range(1, 7):
-        with pytest.raises(GraphDataError, match=f"has {n} graphs; .* needs at least 7"):
+        with pytest.raises(GraphDataError, match=f"has {n} graphs; .* need at least 7"):
             make_split(random_graphs(n, n_nodes=3, n_edges=2))
     split = make_split(cycles_and_trees(7))
     assert min(map(len, (split.labeled, split.unlabeled, split.validation, split.test))) > 0
@@ -201,7 +201,7 @@ def test_budgets_that_cannot_be_are_refused():
         with pytest.raises(ParameterError, match=f"budget must be .*5/class, got {labels}"):
             budget(labels)
     with pytest.raises(
-        GraphDataError, match="class 'c' of 'uneven' has 19 graphs outside TEST; 20"
+        GraphDataError, match="class 'c' of 'uneven' has 19 graphs outside TEST, fewer"
     ):
         budget("20/class")
     for labels in (2, 241):

@@ -1,1 +1,1 @@
-"""How a method is judged: splits, the protocol, metrics."""
+"""Evaluation of methods and models: splits, protocols, metrics and comparisons."""

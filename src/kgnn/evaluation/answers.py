@@ -1,4 +1,4 @@
-"""What a fitted model says of graphs, one answer each, for tables and files."""
+"""The predictions of a fitted model, one answer per graph, for tables and files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kgnn.graphs.graph import GraphDataset
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model says of one graph."""
+    """The prediction for one graph."""
 
     id: str
     label: str
     probabilities: dict[str, float]  # by class
-    networks: dict[str, str]  # what each network would say alone, where a model has several
+    networks: dict[str, str]  # label predicted by each network, if the model has several
     novelty: Novelty
-    # Labels that the graph may have, most probable first, if they were asked for.
+    # Conformal label set, most probable label first, if requested.
     label_set: tuple[str, ...] | None
 
     def record(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Answer:
         }
 
     def cells(self) -> dict[str, str]:
-        """Return the answer as cells of a table, by column; a class is ``proba_NAME``."""
+        """Return the answer as cells of a table, by column; ``proba_NAME`` for each class."""
         cells: dict[str, str] = {}
         for key, value in self.record().items():
             if key == "probabilities":
@@ -55,9 +55,9 @@ class Answer:
 def answers(
     model: GraphClassifier, graphs: GraphDataset, *, error: float | None = None
 ) -> list[Answer]:
-    """Ask a fitted model about graphs.
+    """Predict graphs.
 
-    With an ``error``, also say which labels a graph may have; see `GraphClassifier.predict_sets`.
+    With an ``error``, the answers include label sets; see `GraphClassifier.predict_sets`.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def columns(model: GraphClassifier, *, has_sets: bool = False) -> list[str]:
 
 
 def network_names(model: GraphClassifier) -> list[str]:
-    """Return the names of the networks that can be asked one by one; empty if there is only one."""
+    """Return the names of the networks of a model; empty if it has only one."""
     each = model.predict_proba_each(model.labeled_graphs_[:0])
     return [name for name in each if name != ALL]
 

@@ -1,4 +1,4 @@
-"""Which method suits one's own graphs: scores of each on labels that it did not know."""
+"""Compare methods on your own graphs by cross-validation."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from kgnn.progress import checking, without_messages
 from kgnn.seeds import generator
 
 BASELINE = "majority class"
-# What a fit costs relative to `ldp`, to one digit: the geometric mean over the seven datasets in
-# ``results``, or on three of them where there are no records. Ablations that only a study of KGNN
-# needs are not here, nor what is much like a cheaper method: LTP (LDP), SimGRACE (GraphCL).
+# Cost of a fit relative to `ldp`, to one digit: geometric mean over the seven datasets in
+# ``results``, or over three of them for methods without records. Left out are ablations of KGNN and
+# methods similar to a cheaper one: LTP (to LDP) and SimGRACE (to GraphCL).
 _COSTS = {
     "label-propagation": 0.1,
     "wl-linear": 1,
@@ -62,35 +62,35 @@ _COSTS = {
     "infograph": 80,
 }
 _FOLDS = GraphClassifier.cross_fit  # the same for every method
-_LENIENCE = 5  # methods may be so much quicker than costs say, as `ldp` is never quick
-_RESAMPLES = 200  # their spread is then known to a twentieth
+_LENIENCE = 5  # factor by which a method may be faster than its cost suggests
+_RESAMPLES = 200  # the standard error over them has a relative error of 5 %
 _BY_HAND = "stopped by hand"
 
 Standing = Literal[
     "best",
-    "level",  # with the best, as far as the labels can tell
+    "level",  # not significantly different from the best
     "worse",
-    "better",  # than the best method: only the majority class can be
-    "waiting",  # its turn has not come
+    "better",  # than the best method; only the majority class can be
+    "waiting",
     "not begun",
     "stopped",
-    "missing",  # an optional dependency is
+    "missing",  # an optional dependency is missing
     "failed",
 ]
 
 
 class Row(NamedTuple):
-    """What is known of one method."""
+    """The result of one method."""
 
     method: str
     score: float | None = None
-    interval: tuple[float, float] | None = None  # of 95 %
+    interval: tuple[float, float] | None = None  # 95 % confidence interval
     log_loss: float | None = None
     seconds: float | None = None
     standing: Standing = "waiting"
-    # That it is as good as the best, after a correction for comparing all methods with each other.
+    # Of the difference to the best method, corrected for comparing all pairs of methods.
     p_value: float | None = None
-    note: str = ""  # in words
+    note: str = ""  # for the table
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Comparison:
     """A table of methods, the best first; those without a score are last."""
 
     metric: str  # a name in `METRICS`
-    labels: int  # graphs that the methods were judged on
+    labels: int  # labeled graphs on which the methods were evaluated
     rows: tuple[Row, ...]
-    unjudged: tuple[str, ...] = ()  # classes of which no graph could be held out
+    unjudged: tuple[str, ...] = ()  # classes without a graph that could be held out
     interrupted: bool = False  # by Ctrl-C
 
     @property
@@ -110,42 +110,42 @@ class Comparison:
 
     @property
     def level(self) -> tuple[Row, ...]:
-        """The best method and those that cannot be told apart from it."""
+        """The best method and those that do not differ significantly from it."""
         own = [row for row in self.rows if row.method != BASELINE]
         return tuple(row for row in own if row.standing in ("best", "level"))
 
     @property
     def cheapest(self) -> Row | None:
-        """The method that took the least time among those level with the best."""
+        """The fastest method among those level with the best."""
         return min(self.level, key=lambda row: row.seconds or 0.0, default=None)
 
     @property
     def baseline(self) -> Row:
-        """What always naming the most frequent class gives."""
+        """The result of always predicting the most frequent class."""
         return next(row for row in self.rows if row.method == BASELINE)
 
     def in_words(self) -> list[str]:
-        """Say which method to take, how sure that is, and why others have no score."""
+        """Return sentences about the best method, the significance, and methods without a score."""
         told = ["No method was finished."] if self.best is None else self._winner(self.best)
         if self.best is not None and self.baseline.standing != "worse":
             told.append(
-                "That is not beyond noise better than always naming the most frequent class: "
-                f"{self.labels:,} labels are too few to tell, or classes do not differ in what the "
-                "methods look at."
+                "That is not significantly better than always predicting the most frequent class: "
+                f"{self.labels:,} labels are too few, or the classes do not differ in the features "
+                "that the methods use."
             )
         if self.unjudged:
             told.append(
-                f"No method was judged on graphs of {', '.join(self.unjudged)}: a graph can be "
+                f"No method was evaluated on graphs of {', '.join(self.unjudged)}: a graph can be "
                 "held out only if its class has another one that looks different."
             )
         late = [row.method for row in self.rows if row.standing == "not begun"]
         if late and not self.interrupted:
-            told.append(f"There was no time left for {', '.join(late)}.")
+            told.append(f"No time was left for {', '.join(late)}.")
         broken = [row for row in self.rows if row.standing in ("failed", "missing")]
         return told + [f"{row.method} {row.standing}: {row.note}" for row in broken]
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "metric": self.metric,
             "labels": self.labels,
@@ -164,7 +164,7 @@ class Comparison:
         return "method", title, "95 % interval", "log loss", "seconds", ""
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return the rows as text, for tables; without the methods that were not begun."""
+        """Return the rows as text, for tables, without methods that were not begun."""
         metric = METRICS[self.metric]
         return [
             (
@@ -194,16 +194,16 @@ class Comparison:
         return [row for row in self.rows if row.score is not None and row.method != BASELINE]
 
     def _winner(self, best: Row) -> list[str]:
-        """Name the best method, those that are level with it, and the cheapest of them."""
+        """Name the best method, those level with it, and the fastest of them."""
         metric, n = METRICS[self.metric], len(self._scored())
         told = f"Best: {best.method}, {metric.title} {metric.in_words(best.score)}"
         others = [row.method for row in self.level if row is not best]
         if not others:
-            return [f"{told}; beyond noise better than all others." if n > 1 else f"{told}."]
+            return [f"{told}; significantly better than all others." if n > 1 else f"{told}."]
         if len(others) == n - 1:
             told += f", but {self._nothing_to_tell()}"
         else:
-            told += f", but it cannot be told apart from {', '.join(others)}"
+            told += f", but not significantly better than {', '.join(others)}"
         cheapest = self.cheapest
         assert cheapest is not None
         if cheapest is best:
@@ -212,20 +212,20 @@ class Comparison:
         return [f"{told}. The fastest of them was {cheapest.method} ({paces})."]
 
     def _nothing_to_tell(self) -> str:
-        """Say that no difference is beyond noise, and how large one would have to be."""
-        told = f"{self.labels:,} labels show no difference between methods that is beyond noise"
+        """Say that no difference is significant, and how large one would have to be."""
+        told = f"{self.labels:,} labels show no significant difference between methods"
         if self.metric != "accuracy":
             return told
         n = len(self._scored())
         least = fewest_apart(n * (n - 1) // 2)  # pairs with the majority class may be decided
         if least > self.labels:
-            return f"{told}, and could not show any"
+            return f"{told}, and are too few for one"
         share = f"{100 * least / self.labels:.0f} points"
-        return f"{told}: it would take at least {least} graphs ({share})"
+        return f"{told}: one would have to be at least {least} graphs ({share})"
 
 
 def interval_in_words(metric: Metric, interval: tuple[float, float]) -> str:
-    """Write the ends of an interval without their unit."""
+    """Format an interval without its unit."""
     return " to ".join(metric.written(metric.in_units(end)) for end in interval)
 
 
@@ -244,36 +244,35 @@ def compare(
     metric: str = "accuracy",
     seed: int = 0,
 ) -> Comparison:
-    """Compare methods on one's own graphs, and say which differences are beyond noise.
+    """Compare methods on your own graphs, and test which differences are significant.
 
-    Each method is fitted once, with cross-fitting: labeled graphs are predicted by models that did
-    not know their labels, and the folds are the same for all methods. Methods whose score cannot
-    be told apart from the best are level with it: by the exact test of McNemar for the accuracy,
-    by a paired bootstrap for other metrics, and by Holm's correction over all pairs of methods.
+    Each method is fitted once, with cross-fitting, and evaluated on its out-of-fold predictions.
+    The folds are the same for all methods. Methods that do not differ significantly from the best
+    are level with it. The tests are McNemar's exact test for accuracy and a paired bootstrap for
+    other metrics, with Holm's correction over all pairs of methods.
 
-    The answer is a table: print it, iterate over its rows, or take ``best``, ``cheapest`` (of those
-    level with the best) and ``record()``. A method that fails is a row with its error. Ctrl-C ends
-    with what is known by then.
+    The result is a table: print it, iterate over its rows, or use ``best``, ``cheapest`` (of those
+    level with the best) and ``record()``. A method that fails gets a row with its error. Ctrl-C
+    returns the results up to that moment.
 
     Parameters
     ----------
     graphs : GraphDataset or list of graphs
-        Labeled ones and unlabeled ones. A class judges methods only if it has two labeled graphs
-        that look different; two such classes are the least.
+        Labeled and unlabeled graphs. At least two classes need two labeled graphs that look
+        different; other classes are not evaluated.
     labels : array, optional
         As in `fit` of every method. Default: the dataset's targets.
     methods : list of str, optional
-        Names from ``kgnn methods``, or ``FILE.py:Class``, in the order in which they are fitted.
+        Names from ``kgnn methods``, or ``FILE.py:Class``, in the order in which to fit them.
         Default: all but three ablations of KGNN, ``ltp`` and ``simgrace``, the cheapest first.
     minutes : float
-        Time for all together. A method that is far too slow for the time left, judging by those
-        before it, is not begun; one that is not ready in time is stopped at its next report of
-        progress.
+        Time limit for all methods. A method that is clearly too slow for the time left, judging by
+        those before it, is skipped; one that exceeds the limit is stopped.
     metric : str
         ``"accuracy"``, ``"balanced_accuracy"``, ``"macro_f1"``, ``"matthews"``, ``"roc_auc"``,
         ``"average_precision"``, ``"log_loss"`` or ``"brier"``.
     seed : int
-        Of folds and methods.
+        Random seed of folds and methods.
 
     Examples
     --------
@@ -290,13 +289,13 @@ def compare(
 
 
 def methods_of(names: Sequence[str] | None) -> dict[str, type[GraphClassifier]]:
-    """Return the classes of methods by name; by default of all that are worth comparing."""
+    """Return the classes of methods by name; see `compare` for the default."""
     if names is None:
         plug_ins = [each.name for each in entries().values() if each.family == "plug-in"]
         names = [*_COSTS, *plug_ins]
     listed = [names] if isinstance(names, str) else list(names)
     if not listed:
-        raise ParameterError("The 'methods' to compare must be at least one, got none.")
+        raise ParameterError("The 'methods' must name at least one method, got none.")
     return {name if ".py:" in name else name.lower(): method_class(name) for name in listed}
 
 
@@ -311,7 +310,7 @@ def comparisons(
 ) -> Iterator[Comparison]:
     """Yield the table before the first method and after each; see `compare`."""
     if not minutes > 0:
-        raise ParameterError(f"The 'minutes' to compare in must be more than 0, got {minutes}.")
+        raise ParameterError(f"The 'minutes' must be more than 0, got {minutes}.")
     metric = require_metric(metric)
     known = as_dataset(graphs)
     judged = _held_out_graphs(known, labels, METRICS[metric], seed)
@@ -323,7 +322,7 @@ def comparisons(
         if left <= 0:
             contest.pass_over(name, "no time left")
         elif least > left:
-            contest.pass_over(name, f"would take {least:.0f} s or more")
+            contest.pass_over(name, f"would take at least {least:.0f} s")
         else:
             contest.enter(name, cls, known, labels, deadline)
         yield contest.table()
@@ -332,18 +331,18 @@ def comparisons(
 
 
 class _Judged(NamedTuple):
-    """The labeled graphs that methods are judged on: each is predicted without its label."""
+    """The labeled graphs on which methods are evaluated, out of fold."""
 
     rows: Ints
     targets: Ints
-    unjudged: tuple[str, ...]  # classes that none of these graphs has
+    unjudged: tuple[str, ...]  # classes without such a graph
     n_classes: int
 
 
 def _held_out_graphs(
     graphs: GraphDataset, labels: ArrayLike | None, metric: Metric, seed: int
 ) -> _Judged:
-    """Return the graphs that every method leaves out in turn; refuse labels that judge nothing."""
+    """Return the graphs that are in a fold; refuse labels that allow no comparison."""
     codes, classes = encode_labels(graphs, labels)
     names = tuple(map(str, classes))
     counts = check_labels(replace(graphs, class_names=names).with_targets(codes))
@@ -353,27 +352,27 @@ def _held_out_graphs(
     if are_few or (unjudged and metric.needs_all_classes):
         other = "" if are_few else f", or choose another metric than {metric.title}"
         raise GraphDataError(
-            f"{why_unjudged(unjudged[0], counts[unjudged[0]])}, so that no method can be judged on "
-            f"graphs of it whose label it did not know: label another one{other}"
+            f"{why_unjudged(unjudged[0], counts[unjudged[0]])}, so cross-validation is not "
+            f"possible: label another graph of it{other}"
         )
     return _Judged(rows, codes[rows], unjudged, len(names))
 
 
 class _OutOfTime(Exception):
-    """Raised inside a fit that has not finished in time."""
+    """Raised inside a fit that exceeds the time limit."""
 
 
 class _Scored(NamedTuple):
-    """A method that has answered for all graphs."""
+    """The score of a finished method."""
 
     score: float
     interval: tuple[float, float]
     log_loss: float
-    sample: NDArray[Any]  # what differences are tested on; see `_Judge`
+    sample: NDArray[Any]  # for tests: whether each graph is right, or scores of resamples
 
 
 class _Judge:
-    """Judges answers about the same graphs by one metric, and differences between them."""
+    """Scores predictions for the same graphs by one metric, and tests differences."""
 
     def __init__(self, metric: str, targets: Ints, seed: int) -> None:
         self.metric, self.targets = metric, targets
@@ -382,7 +381,7 @@ class _Judge:
         self._freedom = max(1, int(counts.min()) - 1)
 
     def scored(self, proba: Floats) -> _Scored:
-        """Judge probabilities, ``(n, n_classes)``."""
+        """Score probabilities, ``(n, n_classes)``."""
         metric = METRICS[self.metric]
         score = metric.judge(self.targets, proba)
         loss = METRICS["log_loss"].judge(self.targets, proba)
@@ -396,7 +395,7 @@ class _Judge:
         return _Scored(score, ends, loss, sample)
 
     def p_value(self, one: _Scored, other: _Scored) -> float:
-        """Return the two-sided p of a difference."""
+        """Return the two-sided p-value of a difference."""
         if self.metric == "accuracy":
             better, worse = one.sample & ~other.sample, other.sample & ~one.sample
             return sign_test(int(better.sum()), int(worse.sum()))
@@ -404,16 +403,16 @@ class _Judge:
         return float(2 * student_t.sf(apart, self._freedom))
 
     def _error(self, sample: NDArray[Any]) -> float:
-        """Return the standard error of a score or difference, given those on the resamples.
+        """Return the standard error of a score or difference, given its values on resamples.
 
-        At least what one graph can change: the best and the worst possible answers are the same on
-        every resample, however few graphs there are.
+        It is at least 1 / n: a perfect score is the same on every resample, however few graphs
+        there are.
         """
         return max(float(sample.std(ddof=1)), 1 / len(self.targets))
 
 
 class _Contest:
-    """Methods that are fitted one after another, and what is known of them so far."""
+    """Fits methods one after another and collects their results."""
 
     def __init__(self, metric: str, judged: _Judged, seed: int, methods: tuple[str, ...]) -> None:
         self.seed, self.interrupted = seed, False
@@ -425,10 +424,9 @@ class _Contest:
         self._seconds: dict[str, float] = {}
 
     def least_seconds(self, name: str) -> float:
-        """Return how long a method takes at the very least, by those so far; 0 if that is unknown.
+        """Return a lower bound on the time of a method, by those so far; 0 if unknown.
 
-        The best pace so far counts, and that a method may be much quicker than its cost says: what
-        is begun in vain takes only time that would be left over.
+        The estimate is lenient, since a fit started in vain only uses time that would be left over.
         """
         paces = [
             seconds / _COSTS[done] for done, seconds in self._seconds.items() if done in _COSTS
@@ -436,11 +434,11 @@ class _Contest:
         return min(paces, default=0.0) * _COSTS.get(name, 0) / _LENIENCE
 
     def pass_over(self, name: str, why: str) -> None:
-        """Do not begin a method."""
+        """Record that a method was skipped."""
         self._rows[name] = Row(name, standing="not begun", note=f"not begun: {why}")
 
     def add(self, name: str, proba: Floats, seconds: float) -> None:
-        """Judge what a method says of graphs whose labels it did not know."""
+        """Score the out-of-fold predictions of a method."""
         self._seconds[name] = seconds
         self._scored[name] = self._judge.scored(proba)
 
@@ -452,7 +450,7 @@ class _Contest:
         labels: ArrayLike | None,
         deadline: float,
     ) -> None:
-        """Fit a method and judge it; whatever goes wrong, the others go on."""
+        """Fit and score a method; record any error, so that the other methods go on."""
         start = time.monotonic()
         standing: Standing = "failed"
         try:
@@ -480,7 +478,7 @@ class _Contest:
         self._rows[name] = Row(name, seconds=time.monotonic() - start, standing=standing, note=note)
 
     def table(self) -> Comparison:
-        """Return all that is known so far."""
+        """Return the results so far."""
         metric = self._judge.metric
         sign = -1 if METRICS[metric].is_best_high else 1
 
@@ -497,10 +495,10 @@ class _Contest:
         return Comparison(metric, len(judged.rows), known, judged.unjudged, self.interrupted)
 
     def _p_values(self, best: str | None) -> dict[str, float]:
-        """Return p of the difference of each method to the best.
+        """Return the p-value of the difference between each method and the best.
 
-        All pairs count in the correction: which method is the best is known only afterwards, and
-        with its own comparisons alone the luckiest of equal methods would often beat the others.
+        The correction counts all pairs, because the best method is known only afterwards: with
+        fewer, the luckiest of equal methods would often seem significantly better.
         """
         pairs = list(combinations(self._scored, 2))
         found = holm(
@@ -531,14 +529,14 @@ class _Contest:
 def _fitted(
     model: GraphClassifier, graphs: GraphDataset, labels: ArrayLike | None, deadline: float
 ) -> HeldOut:
-    """Fit a method and return what it says of graphs whose label it did not know."""
+    """Fit a method and return its out-of-fold predictions."""
 
     def check() -> None:
         if time.monotonic() > deadline:
             raise _OutOfTime
 
     with checking(check), without_messages(), warnings.catch_warnings():
-        # Of a model that is kept; here it is not.
+        # That warning is about a model to keep; this one is discarded.
         warnings.filterwarnings("ignore", ".* was stopped by hand", KgnnWarning)
         model.fit(graphs, labels)
     if model.interrupted_:

@@ -1,4 +1,4 @@
-"""How the labels of one's own graphs are used: to learn from, and to tell how good a model is."""
+"""How `kgnn fit` uses the labels of your graphs: for training, validation or cross-validation."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from kgnn.seeds import derive
 
 @dataclass(frozen=True)
 class LabelUse:
-    """Which graphs are trained on, and which labels judge the model."""
+    """The split of the graphs into a training and a validation set."""
 
-    # Rows; graphs without a label are trained on.
+    # Rows; unlabeled graphs are in the training set.
     training: Ints
     validation: Ints
-    reason: str  # in words
-    unjudged: tuple[str, ...] = ()  # why nothing tells how well a class is recognized, for each
+    reason: str  # a sentence about the use of the labels
+    unjudged: tuple[str, ...] = ()  # one sentence for each class whose accuracy is unknown
 
 
 def plan_labels(
@@ -33,9 +33,8 @@ def plan_labels(
 ) -> LabelUse:
     """Decide how to use the labels of graphs.
 
-    All are learned from. They are also dealt into ``folds``, each of which is left out in turn and
-    predicted by a model that did not know it; none is with 0 folds. If a ``share`` is asked for, so
-    many labeled graphs are held out instead and not learned from.
+    With ``share`` 0, all labels are used for training, and for cross-validation with this number of
+    ``folds``, unless that is 0. Otherwise this share of the labeled graphs is the validation set.
 
     Examples
     --------
@@ -49,7 +48,7 @@ def plan_labels(
     """
     counts = check_labels(graphs)
     if not 0 <= share <= 0.5:
-        raise ParameterError(f"The share to hold out must be from 0 to 0.5, got {share}.")
+        raise ParameterError(f"The share for validation must be from 0 to 0.5, got {share}.")
     if share:
         return _holding_out(graphs, counts, share, seed)
     rows = left_out_rows(graphs, folds, seed)
@@ -63,10 +62,10 @@ def plan_labels(
 def left_out_rows(
     graphs: GraphDataset, folds: int, seed: int, labels: ArrayLike | None = None
 ) -> Ints:
-    """Return the labeled graphs that `fit` leaves out in turn, with so many folds.
+    """Return the labeled graphs that are in one of the folds of `fit`.
 
-    They are the same for all methods: folds depend on graphs, labels and seed alone. A graph that
-    looks exactly like the only others of its class is never left out.
+    They are the same for all methods: folds depend only on graphs, labels and seed. A graph is in
+    no fold if it looks exactly like all others of its class.
     """
     codes, _ = encode_labels(graphs, labels)
     labeled = np.flatnonzero(codes >= 0)
@@ -77,7 +76,7 @@ def left_out_rows(
 
 
 def why_unjudged(name: str, n: int) -> str:
-    """Say why none of the n labeled graphs of a class can be left out."""
+    """Say why none of the ``n`` labeled graphs of a class is in a fold."""
     if n == 1:
         return f"class {name} has a single labeled graph"
     return (
@@ -87,34 +86,33 @@ def why_unjudged(name: str, n: int) -> str:
 
 
 def check_labels(graphs: GraphDataset) -> Counter[str]:
-    """Count the graphs of each class; refuse labels from which nothing can be learned."""
+    """Count the labeled graphs of each class; require at least two classes."""
     codes = graphs.targets[graphs.targets >= 0].tolist()
     counts = Counter(graphs.class_names[code] for code in codes)
     if not counts:
         raise GraphDataError(
-            f"none of the {len(graphs):,} graphs has a label: give classes in the data, or a CSV "
-            "file with the columns id and label (--labels)"
+            f"none of the {len(graphs):,} graphs has a label: add classes to the data, or pass a "
+            "CSV file with the columns id and label (--labels)"
         )
     require_classes(list(counts), counts.total())
     if len(counts) == 1:
         only, n = next(iter(counts.items()))
         raise GraphDataError(
-            f"all {n} labeled graphs are of one class, '{only}': label graphs of another one, too"
+            f"all {n} labeled graphs are of one class, '{only}': label graphs of another class, too"
         )
     return counts
 
 
 def _leaving_out(n: int, n_left_out: int, folds: int) -> str:
-    """Say what becomes of n labels that are all learned from."""
-    told = f"all {n:,} labels are learned from"
+    told = f"all {n:,} labels are used for training"
     if not folds:
-        return f"{told}; none is left out to tell how accurate the model is"
+        return f"{told}; without cross-validation, the accuracy of the model is not known"
     if not n_left_out:
-        return f"{told}; none can be left out to tell how accurate the model is"
-    some = "each" if n_left_out == n else f"each of {n_left_out:,}"
+        return f"{told}; cross-validation is not possible, so the accuracy is not known"
+    some = "they" if n_left_out == n else f"{n_left_out:,} of them"
     return (
-        f"{told}; {some} is also predicted by a model that did not see it, to calibrate the "
-        "probabilities and to tell how accurate the model is"
+        f"{told}; {some} are also predicted by cross-validation, to calibrate the probabilities "
+        "and to estimate the accuracy"
     )
 
 
@@ -124,13 +122,13 @@ def _holding_out(graphs: GraphDataset, counts: Counter[str], share: float, seed:
     if min(counts.values()) < 2:
         alone = min(counts, key=lambda name: counts[name])
         raise ParameterError(
-            f"Class {alone} has a single labeled graph, so that none can be held out. Label "
-            "another one, or leave out --validation, which learns from all labels."
+            f"Class {alone} has a single labeled graph, which cannot be in both sets. Label "
+            "another one, or omit --validation to train on all labels."
         )
     if not len(counts) <= n_held <= n - len(counts):
         raise ParameterError(
-            f"{share:.0%} of {n} labels cannot be held out with graphs of all {len(counts)} "
-            "classes on both sides; leave out --validation, which learns from all labels."
+            f"A validation set of {share:.0%} of {n} labels leaves one of the {len(counts)} "
+            "classes out of one of the sets; omit --validation to train on all labels."
         )
     splitter = StratifiedShuffleSplit(
         1, test_size=n_held, random_state=derive(seed, "held out of fitting")
@@ -138,7 +136,7 @@ def _holding_out(graphs: GraphDataset, counts: Counter[str], share: float, seed:
     _, held = next(splitter.split(labeled, np.array(graphs.class_names)[graphs.targets[labeled]]))
     validation = np.sort(labeled[held])
     told = (
-        f"{n_held:,} of {n:,} labels are held out, to choose on and to calibrate the "
-        "probabilities with"
+        f"{n_held:,} of {n:,} labels are the validation set, for model selection and to calibrate "
+        "the probabilities"
     )
     return LabelUse(np.setdiff1d(np.arange(len(graphs)), validation), validation, told)

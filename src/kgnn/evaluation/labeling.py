@@ -1,4 +1,4 @@
-"""How much suggestions help: the same number of labels, suggested or chosen at random."""
+"""Simulate labeling: accuracy with suggested labels and with as many random ones."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Fit(NamedTuple):
     """One fit of the simulation."""
 
     seed: int  # of the split and of the method
-    choice: str  # who chose the labels after the first ones
-    labels: int  # how many there are
+    choice: str  # how the labels after the first ones were chosen
+    labels: int  # number of labels
     accuracy: float  # on TEST, in percent
 
 
 @dataclass(frozen=True)
 class Labeling:
-    """Accuracy by number of labels, for both ways to choose them."""
+    """Accuracy by number of labels, for suggested and for random ones."""
 
     dataset: str
-    # The first ones of a split, where both ways have the same labels, are there for both.
+    # The first fit of a split is listed for both choices, which share the first labels.
     fits: tuple[Fit, ...]
 
     @property
@@ -51,25 +51,25 @@ class Labeling:
         return np.array([fit.accuracy for fit in found]).reshape(-1, len(self.labels))
 
     def mean(self, choice: str) -> Floats:
-        """Return the curve of a choice: mean accuracies over splits."""
+        """Return the mean accuracies of a choice over splits."""
         return np.asarray(self.accuracies(choice).mean(axis=0))
 
     def error(self, choice: str) -> Floats:
-        """Return the standard error of the curve; 0 for one split."""
+        """Return the standard errors of these means; 0 for one split."""
         return _standard_errors(self.accuracies(choice))
 
     def difference(self) -> tuple[Floats, Floats]:
-        """Return by how much suggested labels are better, and the standard error over splits."""
+        """Return the mean gain by suggested labels, and its standard error over splits."""
         apart = self.accuracies(SUGGESTED) - self.accuracies(RANDOM)
         return np.asarray(apart.mean(axis=0)), _standard_errors(apart)
 
     def gain(self) -> tuple[float, float]:
-        """Return the mean difference over all numbers of labels but the first, with its error."""
+        """Return the mean gain over all numbers of labels but the first, and its standard error."""
         apart = (self.accuracies(SUGGESTED) - self.accuracies(RANDOM))[:, 1:].mean(axis=1)
         return float(apart.mean()), float(_standard_errors(apart[:, None])[0])
 
     def summary(self) -> dict[str, Any]:
-        """Return all that there is to say, ready for JSON."""
+        """Return plain values for JSON."""
         gain, error = self.gain()
         return {
             "dataset": self.dataset,
@@ -92,12 +92,12 @@ def simulate_labeling(
     splits: int = 3,
     seed: int = 0,
 ) -> Labeling:
-    """Label a dataset step by step, by suggestion and by chance, and score after each step.
+    """Label a dataset step by step, by suggestion and at random, and score after each step.
 
-    In each split a stratified fifth of the graphs is TEST. Of the others ``start`` random ones have
-    a label at first; then both ways choose ``step`` more, ``rounds`` times. The method, which
-    ``build`` makes of a seed, is fitted on these and on all unlabeled ones, without VAL. The first
-    split has the given seed, the others the next ones.
+    In each split a stratified fifth of the graphs is TEST. Of the others, ``start`` random ones are
+    labeled at first; then either choice adds ``step`` labels, ``rounds`` times. The method, built
+    by ``build`` from a seed, is fitted on the labeled and all unlabeled graphs, without VAL. The
+    splits have the seeds ``seed``, ``seed + 1``, and so on.
 
     Examples
     --------
@@ -140,8 +140,8 @@ def _fits(build: Builder, graphs: GraphDataset, seed: int, sizes: list[int]) -> 
                 found = model.suggest(_known(pool, labeled), size - len(labeled))
                 new = np.array([suggestion.row for suggestion in found], dtype=np.int64)
                 labeled = np.concatenate([labeled, new])
-            # Random choice takes the next graphs of the pool, which is in random order already; so
-            # do suggestions that are too few because all that is left looks alike.
+            # Random choice takes the next graphs of the shuffled pool. They also complete
+            # suggestions that are too few, because the remaining graphs look alike.
             free = np.setdiff1d(np.arange(len(pool)), labeled)
             labeled = np.concatenate([labeled, free[: size - len(labeled)]])
             model = _fitted(build(seed), _known(pool, labeled))
@@ -156,7 +156,7 @@ def _known(pool: GraphDataset, labeled: Ints) -> GraphDataset:
 
 def _fitted(model: GraphClassifier, graphs: GraphDataset) -> GraphClassifier:
     with warnings.catch_warnings():
-        # Labels that begin with one class alone are bad luck, the same for both.
+        # The first labels may be of one class, by bad luck, which is the same for both choices.
         warnings.simplefilter("ignore", KgnnWarning)
         return model.fit(graphs)
 

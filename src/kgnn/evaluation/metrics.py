@@ -1,4 +1,4 @@
-"""How good predictions are on graphs whose classes are known."""
+"""The quality of predictions for graphs of known class."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.colors import looks
 
 _BINS = 10
-_APART = 10.0  # points between a recall and the headline that are worth a word
+_APART = 10.0  # points; recalls this far from the headline are reported
 _MOST_RECALLS = 4
-_IMBALANCE = 0.05  # between accuracy and balanced accuracy; less is not worth a word
+_IMBALANCE = 0.05  # smallest gap to accuracy at which balanced accuracy is reported
 
 
 def majority_share(targets: Ints) -> float:
-    """Return the accuracy of always naming the most frequent class."""
+    """Return the accuracy of always predicting the most frequent class."""
     return float(np.bincount(targets).max() / len(targets))
 
 
@@ -32,9 +32,9 @@ def mean_and_std(values: Floats | list[float]) -> tuple[float, float]:
 
 
 def calibration_error(targets: Ints, proba: Floats, bins: int = 10) -> float:
-    """Return the expected calibration error: how far confidence is from the share that is right.
+    """Return the expected calibration error: the mean gap between confidence and accuracy.
 
-    Graphs are put into bins of equal width by the confidence of their prediction.
+    Predictions are put into bins of equal width by confidence.
 
     Examples
     --------
@@ -49,27 +49,27 @@ def calibration_error(targets: Ints, proba: Floats, bins: int = 10) -> float:
 
 
 class Scores(NamedTuple):
-    """What the metrics say of predictions, as scikit-learn computes them; 1 is the whole."""
+    """The values of all metrics, as shares from 0 to 1 where they are shares."""
 
     accuracy: float
     balanced_accuracy: float
     macro_f1: float
     matthews: float
-    # None where a class has no graphs, or is unknown to the model.
+    # None if a class has no graphs or is unknown to the model.
     roc_auc: float | None
     average_precision: float | None
     log_loss: float
     brier: float
 
     def in_units(self) -> dict[str, Any]:
-        """Return the scores by name in the units of records of runs: most are percent."""
+        """Return the scores by name in the units of records, mostly percent."""
         return {name: METRICS[name].in_units(value) for name, value in self._asdict().items()}
 
 
 def scores(targets: Ints, proba: Floats) -> Scores:
-    """Judge probabilities, ``(n, n_classes)``, by all metrics.
+    """Evaluate probabilities, ``(n, n_classes)``, by all metrics.
 
-    A class that the model does not know has a column of zeros.
+    The column of a class that the model does not know must be zero.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def scores(targets: Ints, proba: Floats) -> Scores:
 
 
 def recalls(targets: Ints, predicted: Ints, names: Sequence[str]) -> dict[str, float]:
-    """Return the share of each class that is found, by name; classes without graphs are left out.
+    """Return the recall of each class by name; classes without graphs are left out.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def recalls_apart(recalls: Mapping[str, float], headline: float) -> dict[str, fl
 
 
 def recalls_in_words(apart: Mapping[str, float], middle: float) -> str:
-    """Write recalls in percent, those furthest from the middle where there are many.
+    """Format recalls in percent; of many, only those furthest from ``middle``.
 
     Examples
     --------
@@ -127,16 +127,16 @@ def recalls_in_words(apart: Mapping[str, float], middle: float) -> str:
 
 
 def binomial_error(accuracy: float, n: int) -> float:
-    """Return the standard error that the size of a test set alone explains."""
+    """Return the standard error of an accuracy due to the size of the test set."""
     return math.sqrt(accuracy * (1 - accuracy) / n)
 
 
 class Met(NamedTuple):
-    """Which graphs a model has seen before, so that they do not test how it generalizes."""
+    """Which graphs a model was trained on, so that they do not test how it generalizes."""
 
-    # Whether a graph of the same name and the same look was trained on, with its label.
+    # Whether a labeled training graph has the same name and looks the same.
     trained_on: NDArray[np.bool_]
-    # Whether a graph of the same look was, whatever its name; true for the former, too.
+    # Whether a labeled training graph looks the same, whatever its name.
     alike: NDArray[np.bool_]
 
     @classmethod
@@ -144,7 +144,7 @@ class Met(NamedTuple):
         """Compare graphs with the labeled ones of a model."""
         own, theirs = looks(graphs).tolist(), looks(labeled).tolist()
         alike = np.isin(own, theirs)
-        if labeled.graph_names is None:  # numbers say nothing: those of a model are its own
+        if labeled.graph_names is None:  # positions in two datasets are not comparable
             return cls(np.zeros(len(graphs), dtype=np.bool_), alike)
         known = set(zip(labeled.graph_names.tolist(), theirs, strict=True))
         pairs = zip((graph.name for graph in graphs), own, strict=True)
@@ -152,15 +152,15 @@ class Met(NamedTuple):
 
 
 class SetQuality(NamedTuple):
-    """How often label sets hold the true label, and how large they are."""
+    """Coverage and size of label sets."""
 
-    error: float  # share of graphs whose true label may be missing, as promised
-    coverage: float  # share of graphs whose true label is in the set
+    error: float  # allowed share of sets without the true label
+    coverage: float  # share of sets with the true label
     mean_size: float  # labels in a set
 
 
 class Bin(NamedTuple):
-    """Graphs whose predictions are about equally confident: how many, how sure, how often right."""
+    """Predictions of similar confidence: their number, mean confidence and accuracy."""
 
     n: int
     confidence: float
@@ -169,16 +169,15 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True)
 class Quality:
-    """How good predictions are."""
+    """The quality of predictions."""
 
     n: int  # graphs
-    # Share that is right, and its standard error.
     accuracy: float
-    accuracy_error: float
-    # Within which the accuracy on all such graphs is with a probability of 95 % (Wilson), also
-    # where every answer or none is right and the standard error is 0.
+    accuracy_error: float  # standard error
+    # 95 % confidence interval of the accuracy (Wilson); not empty even for 0 or 100 %, where the
+    # standard error is 0.
     interval: tuple[float, float]
-    majority_share: float  # accuracy of always naming the most frequent class of these graphs
+    majority_share: float  # accuracy of always predicting the most frequent class
     # See `Scores`.
     balanced_accuracy: float
     macro_f1: float
@@ -188,15 +187,15 @@ class Quality:
     log_loss: float
     brier: float
     calibration_error: float
-    # Rows and columns of the confusion: classes that the graphs have, those that the model knows.
+    # Rows and columns of the confusion matrix: classes of the graphs, classes of the model.
     true_classes: tuple[str, ...]
     classes: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]  # graphs by true and predicted class
     bins: tuple[Bin, ...]  # for a reliability diagram; bins without graphs are left out
-    sets: tuple[SetQuality, ...] = ()  # empty where the model promises nothing
+    sets: tuple[SetQuality, ...] = ()  # empty if the model has no label sets
 
     def in_words(self, headline: str = "accuracy") -> str:
-        """Say how often the answers are right, how sure that is, and what accuracy hides.
+        """Describe the accuracy with its uncertainty, and metrics that differ notably from it.
 
         A headline other than accuracy comes first.
         """
@@ -216,7 +215,7 @@ class Quality:
         return f"{metric.title} {metric.in_words(value)}"
 
     def _hidden_by_accuracy(self, headline: str) -> str:
-        """Name balanced accuracy, ROC AUC and recalls where accuracy does not tell them."""
+        """Name balanced accuracy, ROC AUC and recalls if they differ notably from accuracy."""
         names = []
         if abs(self.balanced_accuracy - self.accuracy) >= _IMBALANCE:
             names = ["balanced_accuracy"] + ["roc_auc"] * (self.roc_auc is not None)
@@ -226,7 +225,7 @@ class Quality:
 
     @property
     def recalls(self) -> dict[str, float]:
-        """Percent of each class that is found; classes without graphs are left out."""
+        """Recall of each class in percent; classes without graphs are left out."""
         column = {name: place for place, name in enumerate(self.classes)}
         return {
             name: 100 * counts[column[name]] / sum(counts) if name in column else 0.0
@@ -235,12 +234,12 @@ class Quality:
         }
 
     def short_record(self) -> dict[str, Any]:
-        """Return the numbers without tables."""
+        """Return the plain values without tables."""
         tables = ("true_classes", "classes", "confusion", "bins", "sets")
         return {key: value for key, value in self.record().items() if key not in tables}
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             **asdict(self),
             "bins": [each._asdict() for each in self.bins],
@@ -254,10 +253,10 @@ def quality(
     classes: Sequence[str],
     sets: Sequence[tuple[float, Sequence[Sequence[str]]]] = (),
 ) -> Quality:
-    """Judge predictions, ``(n, n_classes)``, by the true classes of n graphs.
+    """Evaluate predictions, ``(n, n_classes)``, against the true classes of n graphs.
 
-    A class that the model does not know is never right. Sets of labels come with the error that
-    they promise.
+    Graphs of a class that the model does not know always count as wrong. ``sets`` are pairs of an
+    allowed error and a label set for each graph.
 
     Examples
     --------
@@ -294,7 +293,7 @@ def quality(
 
 
 def wilson_interval(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
-    """Return where the true share is, with a probability of 95 %, if so many of ``n`` are right.
+    """Return the Wilson confidence interval of a ``share`` of ``n``; 95 % with the default ``z``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a page about a fitted model shows: data, rounds, quality, uncertain predictions."""
+"""Facts about a fitted model for its report: data, rounds, quality, uncertain predictions."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
     from kgnn.evaluation.holding_out import LabelUse
 
-ERRORS = (0.05, 0.1, 0.2)  # that sets of labels are judged by
-_SHOWN = 12  # graphs of a kind
-_CERTAIN = 0.95  # graphs with a more probable class are not worth a look
+ERRORS = (0.05, 0.1, 0.2)  # error rates of label sets in reports
+_SHOWN = 12  # graphs in each section
+_CERTAIN = 0.95  # predictions with a higher probability are not listed as uncertain
 
 
-# Why co-training ended, in words.
+# Why the rounds ended.
 ENDINGS = {
-    "rounds": "All rounds were done.",
-    "converged": "It ended because the selection no longer changed.",
-    "no_change": "It ended because there was nothing to select.",
-    "patience": "It ended because accuracy on the held-out graphs no longer rose.",
-    "exhausted": "It ended because every unlabeled graph was annotated.",
-    "no_unlabeled": "There are no unlabeled graphs, so there were no rounds.",
-    "interrupted": "It was interrupted; the finished rounds predict.",
+    "rounds": "All rounds were completed.",
+    "converged": "The rounds ended because the selection no longer changed.",
+    "no_change": "The rounds ended because there was nothing to select.",
+    "patience": "The rounds ended because accuracy on the held-out graphs no longer rose.",
+    "exhausted": "The rounds ended because every unlabeled graph was annotated.",
+    "no_unlabeled": "There were no rounds, because there are no unlabeled graphs.",
+    "interrupted": "Training was interrupted; the model is that of the finished rounds.",
 }
 
 
 class RoundFacts(NamedTuple):
-    """What a round of co-training did."""
+    """The result of a round of co-training."""
 
-    selected: int  # unlabeled graphs that were annotated for it
-    agreement: float | None  # share of the unlabeled graphs on which the networks agreed before it
+    selected: int  # unlabeled graphs annotated for it
+    agreement: float | None  # share of unlabeled graphs on which the networks agreed before it
     accuracy: dict[str, float]  # on VAL, by network; empty without VAL
 
 
 class ShownGraph(NamedTuple):
-    """A graph to look at: drawn, with what the model says and what to note."""
+    """A graph in the report: its drawing, label, prediction and a note."""
 
     sketch: Sketch
     given: str | None
@@ -57,25 +57,24 @@ class ShownGraph(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """All that a page about a model shows."""
+    """Everything that the report on a model shows."""
 
     method: str  # name in the registry
-    parameters: dict[str, Any]  # those that differ from the defaults
+    parameters: dict[str, Any]  # that differ from the defaults
     data: list[str]  # sentences
-    calibration: str  # how labels were used, in words
-    basis: str  # what `quality` and `suspicious` are based on, in words
+    calibration: str  # how labels were used; a sentence
+    basis: str  # what `quality` and `suspicious` are based on; a phrase
     quality: Quality | None
     rounds: list[RoundFacts]
-    ending: str = ""  # why there were no more
-    # Labels that there are, and those that were looked at for `suspicious`.
-    labeled: int = 0
-    examined: int = 0
+    ending: str = ""  # why the rounds ended; a key of `ENDINGS`
+    labeled: int = 0  # labels
+    examined: int = 0  # labels with a held-out prediction, which may be suspicious
     uncertain: list[ShownGraph] = field(default_factory=list)
-    n_suspicious: int = 0  # all that were found; the first of them are in ``suspicious``
+    n_suspicious: int = 0  # in all; ``suspicious`` has the first ones
     suspicious: list[ShownGraph] = field(default_factory=list)
     suggested: list[ShownGraph] = field(default_factory=list)
-    made: dict[str, str] = field(default_factory=dict)  # how and when, for the end of the page
-    headline: str = "accuracy"  # the metric that is told first
+    made: dict[str, str] = field(default_factory=dict)  # how the model was made
+    headline: str = "accuracy"  # the metric to show first
 
 
 def facts_of(
@@ -85,7 +84,7 @@ def facts_of(
     made: dict[str, str],
     headline: str = "accuracy",
 ) -> ModelFacts:
-    """Gather what a page shows of a model that has just been fitted."""
+    """Gather the facts about a model that has just been fitted."""
     is_labeled = graphs.targets >= 0
     judged = graphs[use.validation if len(use.validation) else use.training]
     doubted = doubted_labels(model)
@@ -110,7 +109,7 @@ def facts_of(
 
 
 def changed_parameters(model: GraphClassifier) -> dict[str, Any]:
-    """Return the parameters that are not as they are by default."""
+    """Return the parameters that differ from the defaults."""
     usual, own = type(model)().get_params(deep=False), model.get_params(deep=False)
     return {
         key: value if isinstance(value, bool | int | float | str | tuple | None) else repr(value)
@@ -120,9 +119,9 @@ def changed_parameters(model: GraphClassifier) -> dict[str, Any]:
 
 
 def held_out_quality(model: GraphClassifier) -> Quality | None:
-    """Judge a model on the graphs that were held out of its training; None without any.
+    """Evaluate the held-out predictions of a model; None without any.
 
-    Sets of labels are not judged: they were set up on these graphs.
+    Label sets are not evaluated, because these predictions determined them.
 
     Examples
     --------
@@ -139,34 +138,34 @@ def held_out_quality(model: GraphClassifier) -> Quality | None:
 
 
 def basis_in_words(model: GraphClassifier) -> str:
-    """Say which graphs a model is judged on."""
+    """Say on which graphs the model is evaluated, or why on none."""
     if model.held_out_ is None:
         return _why_nothing_is_known(model)
     n = len(model.held_out_.targets)
     if model.fitted_on_["validation"]:
         return (
-            f"{n:,} labeled graphs that were held out; choices were made and probabilities "
-            "calibrated on them, so new graphs may fare a little worse"
+            f"the {n:,} graphs of the validation set; they were also used for model selection and "
+            "calibration, so results on new graphs may be slightly worse"
         )
     labeled = model.fitted_on_["labeled"]
     some = f"all {n:,}" if n == labeled else f"{n:,} of the {labeled:,}"
-    return f"{some} labeled graphs, each predicted without its own label"
+    return f"{some} labeled graphs, each predicted without its own label (cross-validation)"
 
 
 def _why_nothing_is_known(model: GraphClassifier) -> str:
     n = model.fitted_on_["validation"]
     if model.interrupted_ and (n or model.cross_fit):
-        held = f"the {n:,} labels that were held out" if n else "labels that it did not know"
-        return f"fitting was stopped before the model was judged by {held}"
-    if n:  # nothing is asked of a model that knows a single class
-        return f"all labels to learn from are of one class, so the {n:,} held out judge nothing"
+        held = f"on the {n:,} graphs of the validation set" if n else "by cross-validation"
+        return f"fitting was stopped before the model was evaluated {held}"
+    if n:  # a model with a single class is not evaluated
+        return f"all training labels are of one class, so the {n:,} validation graphs are not used"
     if model.cross_fit:
-        return "no class has labeled graphs that look different, so none could be left out"
-    return "every label was learned from, and none was left out to judge the model by"
+        return "no class has labeled graphs that look different, as cross-validation needs"
+    return "every label was used for training, without cross-validation"
 
 
 def rounds_of(model: GraphClassifier) -> list[RoundFacts]:
-    """Return what each round of co-training did; empty for methods without rounds."""
+    """Return the rounds of co-training; empty for methods without rounds."""
     return [
         RoundFacts(each["n_selected"], each["agreement"], each["accuracy"])
         for each in model.story().rounds
@@ -176,7 +175,7 @@ def rounds_of(model: GraphClassifier) -> list[RoundFacts]:
 def doubted_labels(model: GraphClassifier) -> list[Suspicion]:
     """Return the labels that may be wrong, as rows of ``model.held_out_``.
 
-    Only these are looked at: a model that has learned a wrong label by heart no longer doubts it.
+    Only held-out predictions can reveal a wrong label; a model trained on it would reproduce it.
     """
     held = model.held_out_
     return [] if held is None else suspicious_labels(held.proba, held.targets)
@@ -185,21 +184,21 @@ def doubted_labels(model: GraphClassifier) -> list[Suspicion]:
 def _suspicious_graphs(
     model: GraphClassifier, graphs: GraphDataset, found: Sequence[Suspicion]
 ) -> list[ShownGraph]:
-    """Draw suspicious graphs; the held-out rows are positions in these graphs."""
+    """Return suspicious graphs for the report; held-out rows are positions in ``graphs``."""
     held = model.held_out_
     if held is None:
         return []
     classes = model.class_names
     return [
-        _shown(graphs, int(held.rows[each.row]), classes, held.proba[each.row], "the model says")
+        _shown(graphs, int(held.rows[each.row]), classes, held.proba[each.row], "predicted")
         for each in found
     ]
 
 
 def uncertain_graphs(model: GraphClassifier, graphs: GraphDataset) -> list[ShownGraph]:
-    """Return the unlabeled graphs that a model is least certain about, the least certain first.
+    """Return the unlabeled graphs with the most uncertain predictions, the most uncertain first.
 
-    Graphs with a class of at least 95 % are left out.
+    Predictions with a probability of 95 % or more are left out.
     """
     rows = np.flatnonzero(graphs.targets < 0)
     if not len(rows):
@@ -209,7 +208,7 @@ def uncertain_graphs(model: GraphClassifier, graphs: GraphDataset) -> list[Shown
     order = np.argsort(top[:, 0] - top[:, 1], kind="stable")[:_SHOWN]
     order = order[top[order, 0] < _CERTAIN]
     classes = model.class_names
-    return [_shown(graphs, int(rows[i]), classes, proba[i], "most likely") for i in order]
+    return [_shown(graphs, int(rows[i]), classes, proba[i], "predicted") for i in order]
 
 
 def suggested_graphs(model: Any, graphs: GraphDataset) -> list[ShownGraph]:

@@ -1,4 +1,4 @@
-"""Whether differences on the same graphs are beyond noise, where many are looked at."""
+"""Significance tests for differences on the same graphs, with correction for several tests."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ ALPHA = 0.05
 
 
 def sign_test(n_better: int, n_worse: int) -> float:
-    """Return the two-sided p of one method being right on some graphs where the other is wrong.
+    """Return the two-sided p-value of McNemar's exact test.
 
-    Graphs on which both are right, or both wrong, say nothing: this is the exact test of McNemar.
+    ``n_better`` counts the graphs on which only the one method is right, ``n_worse`` those on which
+    only the other is. Graphs on which both or neither are right carry no information.
 
     Examples
     --------
@@ -28,9 +29,9 @@ def sign_test(n_better: int, n_worse: int) -> float:
 
 
 def fewest_apart(n_tests: int) -> int:
-    """Return on how many graphs more a method must be right to be told apart in so many tests.
+    """Return how many more graphs a method must get right to differ significantly in n tests.
 
-    So many suffice only if there is no graph on which the other method is right and it is wrong.
+    They suffice only if the other method is right on no graph on which this one is wrong.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def fewest_apart(n_tests: int) -> int:
 
 
 def resamples(targets: Ints, n: int, random: np.random.Generator) -> Ints:
-    """Draw graphs of each class with replacement, as many as there are; ``(n, n_graphs)`` rows.
+    """Return ``n`` stratified bootstrap samples, ``(n, n_graphs)`` rows.
 
     Examples
     --------
@@ -57,9 +58,7 @@ def resamples(targets: Ints, n: int, random: np.random.Generator) -> Ints:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values of several comparisons; one below α then holds with all the others.
-
-    Comparisons whose p is nan stay so, and do not count.
+    """Adjust the p-values of several comparisons by Holm's method; nan stays and does not count.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Fit on TRAIN, choose on VAL if there is one, score once on TEST: this alone sees test labels."""
+"""Fit on TRAIN, select on VAL if any, score once on TEST; no other module sees test labels."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.colors import Colors, colors, graph_colors
 from kgnn.seeds import generator
 
-# Some rounds more than any method of ours looks.
+# Depth of the colors; deeper than that of any method here.
 _DEPTH = 6
 _NEIGHBORS = 3  # of a case
-_DRAWABLE = 250  # nodes; larger graphs are a blot of ink
-# A seed to a method that has not been fitted.
+_DRAWABLE = 250  # nodes; drawings of larger graphs are unreadable
+# Maps a seed to an unfitted method.
 Builder = Callable[[int], GraphClassifier]
-# That sets of labels promise.
-_ERROR = 0.1
+_ERROR = 0.1  # allowed error of label sets
 _FIFTHS = 5
 
 
 @dataclass(frozen=True)
 class SplitResult:
-    """What one split gave; in percent, but for log loss, Brier score and calibration error."""
+    """Result on one split; in percent, except log loss, Brier score and calibration error."""
 
     seed: int
     # On TEST; see `kgnn.evaluation.metrics.Scores`.
@@ -50,32 +49,32 @@ class SplitResult:
     log_loss: float
     brier: float
     majority_share: float  # of the most frequent class of TEST
-    recalls: dict[str, float]  # how many TEST graphs of each class are found
+    recalls: dict[str, float]  # by class, on TEST
     validation_accuracy: float | None  # None without VAL
-    # What the method itself knows: its accuracy on the graphs that were held out of training (VAL,
-    # or all labeled graphs where it was cross-fitted), and how many these are.
+    # The method's own estimate: its accuracy on VAL, or out of fold on the labeled graphs, and the
+    # number of these graphs.
     expected_accuracy: float | None
     expected_on: int
-    # On the TEST graphs of which no copy is in TRAIN or VAL; None where there are none.
+    # On the TEST graphs that look like no graph in TRAIN or VAL; None if there are none.
     accuracy_without_twins: float | None
-    without_twins: int  # how many these are
+    without_twins: int  # number of these graphs
     calibration_error: float  # of the probabilities on TEST
-    # How many TEST graphs have their true label in the set that promises an error of 10 %; see
-    # `kgnn.estimator.calibration`. The graphs that it is set up on, VAL or all labeled ones, have
-    # also made the method's choices.
+    # Share of TEST graphs whose label set with an error of 10 % contains the true label; see
+    # `kgnn.estimator.calibration`. The sets are calibrated on VAL or out of fold, on the same
+    # graphs as the method's selection.
     coverage: float | None
-    set_size: float | None  # mean number of labels in these sets
+    set_size: float | None  # mean size of these sets
     # Numbers of graphs.
     labeled: int
     unlabeled: int
     validation: int
     test: int
-    # For fitting and predicting.
+    # Time for fitting and predicting.
     seconds: float
     cpu_seconds: float
-    # For methods that annotate unlabeled graphs: how many each round was taught, how many of these
-    # annotations are right (percent; known to the evaluation alone), on how many of the unlabeled
-    # graphs the networks agree (percent), accuracy on VAL.
+    # For methods that annotate unlabeled graphs, by round: number of annotations, their precision
+    # (which only the evaluation can compute), agreement of the networks on the unlabeled graphs,
+    # and accuracy on VAL; in percent.
     rounds: list[dict[str, Any]] = field(default_factory=list)
     # Mean loss of each epoch of the last training, by network.
     curves: dict[str, list[float]] = field(default_factory=dict)
@@ -107,8 +106,8 @@ class Evaluation:
     def summary(self, metric: str = "accuracy") -> dict[str, Any]:
         """Return the record that ``kgnn run --json`` prints.
 
-        ``mean`` and ``std`` are those of the metric, None where no split has it; ``metrics`` has
-        the means of all.
+        ``mean`` and ``std`` are those of ``metric``, None if no split has it; ``metrics`` has the
+        means of all metrics; ``seconds`` is the total.
         """
         of_all = {name: mean_and_std(own) for name in METRICS if (own := self.values(name))}
         mean, std = of_all.get(metric, (None, None))
@@ -130,10 +129,10 @@ class Evaluation:
 
 
 def settings_for(dataset: str, method: type) -> dict[str, Any]:
-    """Return the settings with which a method is evaluated on a dataset, where none are given.
+    """Return the settings with which a method is evaluated on a dataset by default.
 
-    On the paper's datasets nodes have their labels alone, as in the paper. PROTEINS has an
-    attribute as well, and numbers of methods that read it could not be compared with any other.
+    On the paper's datasets only node labels are used, as in the paper. PROTEINS also has a node
+    attribute; results that use it would not be comparable with others.
 
     Examples
     --------
@@ -148,8 +147,8 @@ def settings_for(dataset: str, method: type) -> dict[str, Any]:
 def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split) -> SplitResult:
     """Fit a method on one split and score it once on TEST.
 
-    The method gets graphs without targets, the labels of the labeled graphs, and VAL to choose on
-    where the split has one.
+    The method gets graphs without targets, the labels of the labeled graphs, and VAL if the split
+    has one.
     """
     hidden = dataset.with_targets(np.full(len(dataset), UNLABELED))
     rows = np.concatenate([split.labeled, split.unlabeled])
@@ -160,13 +159,13 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
     wall, cpu = time.perf_counter(), time.process_time()
     method.fit(hidden[rows], labels, validation=validation if has_validation else None)
     if method.interrupted_:
-        raise KeyboardInterrupt  # half a fit is no result
-    # A stratified split has the classes in turn: in that order, places would give classes away.
+        raise KeyboardInterrupt  # do not record an incomplete fit
+    # The order of a stratified split would reveal classes by position.
     test = generator(split.seed, "order of TEST").permutation(split.test)
     proba = method.predict_proba(hidden[test])
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
     known, proba = proba, np.zeros((len(test), dataset.n_classes))
-    proba[:, method.classes_] = known  # classes of which no graph was labeled have zeros
+    proba[:, method.classes_] = known  # zeros for classes without a labeled graph
     truth = dataset.targets[test]
     predicted = proba.argmax(axis=1)
     right, found = predicted == truth, recalls(truth, predicted, dataset.class_names)
@@ -198,7 +197,7 @@ def evaluate_split(method: GraphClassifier, dataset: GraphDataset, split: Split)
 
 
 def _promised(method: GraphClassifier, proba: Floats, truth: Ints) -> dict[str, Any]:
-    """Return what the method expected, how often label sets hold the true label, their size."""
+    """Return the method's own estimate of its accuracy, and coverage and size of label sets."""
     held = method.held_out_
     if held is None:
         nothing = dict.fromkeys(("expected_accuracy", "coverage", "set_size"))
@@ -214,7 +213,7 @@ def _promised(method: GraphClassifier, proba: Floats, truth: Ints) -> dict[str, 
 
 
 def _rounds(story: Story, truth: Ints) -> list[dict[str, Any]]:
-    """Tell how right the annotations of each round were, which the method cannot know."""
+    """Return facts about each round, including the precision of its annotations."""
     told = []
     for each in story.rounds:
         right = truth[np.array(each["rows"], dtype=np.int64)] == np.array(each["targets"])
@@ -256,7 +255,7 @@ def evaluate_splits(
 
 
 def peak_mib() -> float | None:
-    """Return the most memory that this process has ever used, in MiB, if known."""
+    """Return the peak memory of this process in MiB; None if unknown."""
     try:
         import resource
     except ImportError:  # Windows
@@ -265,20 +264,20 @@ def peak_mib() -> float | None:
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-@lru_cache(maxsize=2)  # every split of a dataset asks
+@lru_cache(maxsize=2)  # called for every split of a dataset
 def twin_colors(graphs: GraphDataset) -> Colors:
-    """Return a number for each graph, the same for those that colors of nodes cannot tell apart.
+    """Return a number for each graph, equal for graphs that node colors cannot tell apart.
 
-    Isomorphic graphs always look alike. Graphs that look alike need not be isomorphic, but no
-    method here that looks at colors could classify them differently, unless it is told to read
-    attributes or labels of edges, too; `kgnn.kernels.colors` sees these.
+    Isomorphic graphs get equal numbers. Graphs with equal numbers need not be isomorphic, but no
+    method here that is based on colors can distinguish them, unless it also reads node attributes
+    or edge labels.
     """
     *_, last = colors(graphs, _DEPTH)
     return graph_colors(graphs, last)
 
 
 def has_twin(graphs: GraphDataset, rows: Ints, among: Ints) -> NDArray[np.bool_]:
-    """Tell for each of ``rows`` whether a graph of ``among`` looks alike."""
+    """Tell for each of ``rows`` whether a graph of ``among`` looks the same."""
     found = twin_colors(graphs)
     return np.isin(found[rows], found[among])
 
@@ -288,14 +287,14 @@ def find_cases(
 ) -> list[dict[str, Any]]:
     """Return unlabeled graphs that only the memory gets right, the clearest ones first (§5.5).
 
-    Of each: its row, class, edges, the probabilities of both networks by class, and the labeled
-    graphs that the memory attends to most at its first hop, with their weights.
+    Each has its row, class, edges, the probabilities of both networks, and the labeled graphs with
+    the most attention at the first hop of the memory.
     """
     hidden = graphs.with_targets(np.full(len(graphs), -1))
     proba = method.predict_proba_each(hidden[split.unlabeled])
     if not {"gnn", "memory"} <= set(proba):
         raise ParameterError(
-            f"Cases compare two networks; {type(method).__name__} does not have both."
+            f"A case study needs a GNN and a memory; {type(method).__name__} does not have both."
         )
     truth = np.searchsorted(method.classes_, graphs.targets[split.unlabeled])
     gnn, memory = proba["gnn"], proba["memory"]

@@ -1,4 +1,4 @@
-"""Which graphs are labeled, unlabeled, for choosing (VAL) and for the final score (TEST)."""
+"""Splits of a dataset into labeled, unlabeled, validation (VAL) and test graphs (TEST)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.seeds import generator
 
 PROTOCOLS = ("fair", "paper", "budget")
-# How many labels there are: a share of all graphs (0.1); for the protocol ``budget`` also a number
-# (20) or a number for each class ("5/class").
+# Amount of labels: a share of all graphs (0.1); with the protocol ``budget`` also a number (20) or
+# a number per class ("5/class").
 Labels = float | str
 MOST_LABELS = 0.2  # share of TRAIN-L in all graphs
 # Ends of TRAIN-L, TRAIN-U and VAL as shares of all graphs (§5.1 of the paper: 2 : 5 : 1 : 2).
 _TRAIN_L, _TRAIN_U, _VAL = MOST_LABELS, 0.7, 0.8
 _PER_CLASS = re.compile("[1-9][0-9]*/class")
-_FEWEST = 7  # graphs of which none of the parts is empty
+_FEWEST = 7  # graphs; with fewer, a part would be empty
 _PAPER_SEED = 21
 _FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows of a dataset for one run; what is in none of the four is not used."""
+    """Rows of a dataset for one run; rows in none of the four arrays are not used."""
 
     labeled: Ints
     unlabeled: Ints
@@ -43,7 +43,7 @@ class Split:
     labels: Labels
     seed: int  # seed of the split (not of ``paper``) and of the method
     dataset: str  # fingerprint of the dataset that the rows belong to
-    draw: int = 0  # how many draws were passed over because a class had no labeled graph
+    draw: int = 0  # draws rejected because a class had no labeled graph
 
     def save(self, path: str | Path) -> None:
         """Write the split as JSON."""
@@ -54,7 +54,7 @@ class Split:
 
     @classmethod
     def load(cls, path: str | Path, dataset: GraphDataset) -> Split:
-        """Read a split; refuse one that was made for other graphs."""
+        """Read a split; refuse one made for other graphs."""
         values = json.loads(Path(path).read_text(encoding="utf-8"))
         if values.pop("format", None) != _FORMAT:
             raise GraphDataError(f"{path} is not a split of format {_FORMAT}")
@@ -66,7 +66,7 @@ class Split:
 
 
 def parse_labels(text: str) -> Labels:
-    """Read how many labels there are, as the command line has it.
+    """Parse an amount of labels from the command line.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def parse_labels(text: str) -> Labels:
 
 
 def labels_in_words(labels: Labels) -> str:
-    """Say how many labels there are.
+    """Describe an amount of labels.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def labels_in_words(labels: Labels) -> str:
 
 
 def require_terms(protocol: str, labels: Labels) -> None:
-    """Refuse a protocol that does not exist, and labels that it cannot have."""
+    """Refuse an unknown protocol, and amounts of labels that it does not allow."""
     if protocol not in PROTOCOLS:
         raise ParameterError(f"The 'protocol' must be one of {PROTOCOLS}, got '{protocol}'.")
     is_share = isinstance(labels, float)
@@ -104,11 +104,11 @@ def require_terms(protocol: str, labels: Labels) -> None:
         if not _is_budget(labels):
             raise ParameterError(
                 f"The 'labels' of a budget must be a share of all graphs above 0 and below {_VAL} "
-                "(the rest is TEST), a whole number from 1, or a number for each class, such as "
+                "(the rest is TEST), a whole number from 1, or a number per class, such as "
                 f"5/class, got {labels}."
             )
     elif not is_share or not 0 < float(labels) <= MOST_LABELS:
-        advice = "" if is_share else ". A number of labels is for the protocol 'budget'"
+        advice = "" if is_share else ". A number of labels needs the protocol 'budget'"
         raise ParameterError(
             f"The share of 'labels' must be above 0 and at most {MOST_LABELS} (TRAIN-L), got "
             f"{labels}{advice}."
@@ -126,14 +126,14 @@ def make_split(
 ) -> Split:
     """Split a dataset.
 
-    ``fair`` is a stratified random 7:1:2 split for each seed. ``paper`` is the one fixed
-    permutation of the paper's code, whatever the seed, which then varies the method alone. In
-    both, ``labels`` is the share of labeled graphs in all graphs; at most 0.2, the size of TRAIN-L.
+    ``fair`` is a stratified random 7:1:2 split for each seed. ``paper`` is the fixed permutation of
+    the paper's code; the seed then varies only the method. In both, ``labels`` is the share of
+    labeled graphs in all graphs, at most 0.2, the size of TRAIN-L.
 
-    ``budget`` has the TEST of ``fair`` and no VAL: ``labels`` are all that there are, and all other
-    graphs outside TEST are unlabeled. They are a share of all graphs (0.1), a number (20) or a
-    number for each class ("5/class"), with the classes in proportion but one of each at least. Of
-    the same seed, fewer labels are a part of more.
+    ``budget`` has the TEST of ``fair`` and no VAL. ``labels`` is a share of all graphs (0.1), a
+    number (20) or a number per class ("5/class"); all other graphs outside TEST are unlabeled.
+    Labels are stratified, with at least one per class. With the same seed, a smaller set of labels
+    is a subset of a larger one.
 
     Examples
     --------
@@ -154,8 +154,8 @@ def make_split(
         )
     if len(dataset) < _FEWEST:
         raise GraphDataError(
-            f"'{dataset.name}' has {len(dataset)} graphs; an evaluation trains, chooses and tests "
-            f"on different ones and needs at least {_FEWEST}"
+            f"'{dataset.name}' has {len(dataset)} graphs; training, validation and test sets need "
+            f"at least {_FEWEST}"
         )
     if protocol == "budget":
         return _within_budget(dataset, labels, seed)
@@ -201,12 +201,12 @@ def _within_budget(dataset: GraphDataset, labels: Labels, seed: int) -> Split:
     order = _stratified_order(dataset.targets, seed, draw=0)
     end = _count(_VAL, len(order))
     pool, test = order[:end], order[end:]
-    # What TEST alone has, such as a class with a single graph, could not be learned.
+    # A class with graphs only in TEST, such as a single one, could not be learned.
     is_learnable = np.isin(dataset.targets[test], dataset.targets[pool])
     pool, test = np.concatenate([pool, test[~is_learnable]]), test[is_learnable]
     pool = pool[_dealing_order(dataset.targets[pool])]
     is_labeled = _first(labels, pool, dataset)
-    # Dealt in turn, places would give classes away.
+    # The dealing order would reveal classes by position.
     unlabeled = generator(seed, "order of the unlabeled").permutation(pool[~is_labeled])
     return Split(
         labeled=pool[is_labeled],
@@ -221,7 +221,7 @@ def _within_budget(dataset: GraphDataset, labels: Labels, seed: int) -> Split:
 
 
 def _first(labels: Labels, pool: Ints, dataset: GraphDataset) -> NDArray[np.bool_]:
-    """Tell which graphs of a pool, in the order in which they are dealt, have a label."""
+    """Tell which graphs of a pool, in dealing order, are labeled."""
     targets = dataset.targets[pool]
     counts = np.bincount(targets)
     present = np.flatnonzero(counts)
@@ -231,24 +231,24 @@ def _first(labels: Labels, pool: Ints, dataset: GraphDataset) -> NDArray[np.bool
         if counts[rarest] < wanted:
             raise GraphDataError(
                 f"class '{dataset.class_names[rarest]}' of '{dataset.name}' has {counts[rarest]} "
-                f"graphs outside TEST; {wanted} labels per class are too many"
+                f"graphs outside TEST, fewer than {wanted} labels per class"
             )
         return _turns(targets) < wanted
     is_share = isinstance(labels, float)
     wanted = max(_count(labels, len(dataset)), len(present)) if is_share else int(labels)
     if not len(present) <= wanted <= len(pool):
         raise GraphDataError(
-            f"'{dataset.name}' has {len(present)} classes, each of which needs a label, and "
+            f"'{dataset.name}' has {len(present)} classes, which need a label each, and "
             f"{len(pool)} graphs outside TEST; got a budget of {wanted} labels"
         )
     return np.arange(len(pool)) < wanted
 
 
 def _dealing_order(targets: Ints) -> Ints:
-    """Order rows so that those in front have the classes in proportion, but one of each at least.
+    """Order rows so that every prefix is stratified, but starts with one row of each class.
 
     After the first of each class, the next row is of the class that is furthest behind its share,
-    as seats are dealt to parties (Webster): no class loses a row when there are more.
+    like seats in Webster's apportionment. So longer prefixes contain the shorter ones.
     """
     turns = _turns(targets)
     position = np.where(turns == 0, 0.0, (turns + 0.5) / np.bincount(targets)[targets])
@@ -265,7 +265,7 @@ def _turns(targets: Ints) -> Ints:
 
 
 def _stratified_order(targets: Ints, seed: int, draw: int) -> Ints:
-    """Order rows at random so that every stretch of the order has the classes in proportion.
+    """Order rows at random so that every contiguous part is stratified.
 
     The members of a class, in random order, are spread evenly over [0, 1); sorting by position
     then interleaves the classes.
