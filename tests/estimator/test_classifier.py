@@ -66,7 +66,7 @@ def test_labels_are_taken_by_position_from_any_container(container):
 def test_labels_of_two_kinds_are_refused():
     graphs = cycles_and_trees(20)
     mixed = [None, *([0, 1] * 5), *(["0", "1"] * 4), "0"]
-    message = r"y\[1\] is a number, 0, but y\[11\] is text, '0'\. Give all in one form, such as str"
+    message = r"y\[1\] is a number, 0, but y\[11\] is text, '0'\. Use one kind, such as str"
     with pytest.raises(ParameterError, match=message):
         WL(**FAST).fit(graphs, mixed)
     with pytest.raises(ParameterError, match="mixes labels of two kinds"):
@@ -160,9 +160,7 @@ def test_the_score_takes_labels_as_fit_does():
 def test_the_score_refuses_labels_in_another_form():
     graphs = cycles_and_trees(40)
     numbered, named = WL(**FAST).fit(graphs, graphs.targets), WL(**FAST).fit(graphs)
-    with pytest.raises(
-        GraphDataError, match=r"'\d' is not among \[0, 1\]; give the labels of both"
-    ):
+    with pytest.raises(GraphDataError, match=r"'\d' is not among \[0, 1\]; use the same labels"):
         numbered.score(graphs, graphs.targets.astype(str))
     with pytest.raises(
         GraphDataError, match=r"no label is .*: \d is not among \['cycle', 'tree'\]"
@@ -210,7 +208,7 @@ def test_names_that_are_numbers_may_be_given_as_numbers():
 def test_numbers_that_may_be_names_or_positions_need_labels_to_be_scored():
     graphs = replace(cycles_and_trees(40), class_names=("1", "2", "3"))
     model = WL(**FAST).fit(graphs, graphs.targets + 1)
-    with pytest.raises(ParameterError, match=r"\[1, 2\] may be positions in .* give y"):
+    with pytest.raises(ParameterError, match=r"\[1, 2\] may be positions in .* pass y"):
         model.score(graphs)
     assert model.score(graphs, graphs.targets + 1) == 1
 
@@ -255,7 +253,7 @@ def test_validation_graphs_without_any_label_are_refused():
     graphs = cycles_and_trees(40)
     bare = graphs[20:].with_targets([-1] * 20)
     with pytest.raises(
-        GraphDataError, match=r"none of the 20 validation graphs .* give validation="
+        GraphDataError, match=r"none of the 20 validation graphs .* pass validation="
     ):
         WL(**FAST).fit(graphs[:20], validation=bare)
     with pytest.warns(KgnnWarning, match="None of the 20 validation graphs has a label") as warned:
@@ -268,7 +266,9 @@ def test_validation_graphs_without_any_label_are_refused():
 @pytest.mark.parametrize("name", ["NaN", "N/A", "null"])
 def test_a_class_whose_name_says_that_there_is_none_is_warned_of(name):
     labels = np.array(["a", "b", name] * 10)
-    with pytest.warns(KgnnWarning, match=f"A class is called '{name}'.* leave it empty") as warned:
+    with pytest.warns(
+        KgnnWarning, match=f"A class is called '{name}'.* leave the label empty"
+    ) as warned:
         WL(**FAST).fit(cycles_and_trees(30), labels)
     assert warned[0].filename == __file__
 

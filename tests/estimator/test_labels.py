@@ -23,7 +23,9 @@ GRAPHS = cycles_and_trees(40)
     ],
 )
 def test_measurements_are_refused_with_advice(labels):
-    with pytest.raises(GraphDataError, match="different numbers.* make classes of them.* 'low' up"):
+    with pytest.raises(
+        GraphDataError, match="different numbers.* convert them to classes.* 'low' up"
+    ):
         LDP(trees=5).fit(GRAPHS, labels)
 
 

@@ -96,7 +96,7 @@ def test_settings_are_read_from_text():
 
 
 def test_unreadable_settings_are_refused():
-    with pytest.raises(ParameterError, match="written key=value, got 'hops'"):
+    with pytest.raises(ParameterError, match="must be key=value, got 'hops'"):
         parse(Derived, ["hops"])
     with pytest.raises(UnknownNameError, match=r"'hop'\. Did you mean hops\?"):
         parse(Derived, ["hop=3"])

@@ -108,7 +108,7 @@ def test_what_is_not_on_the_list_is_neither_saved_nor_made():
         with pytest.raises(TypeError, match="cannot be saved"):
             Writer().write([value])
     tree = {"$": "object", "class": "Popen", "state": {"args": "true"}}
-    with pytest.raises(ValueError, match="'Popen' is none of the classes"):
+    with pytest.raises(ValueError, match="'Popen' is not a class that"):
         Reader({}).read(tree)
 
 

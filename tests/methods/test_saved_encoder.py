@@ -74,7 +74,7 @@ def test_an_interruption_leaves_the_old_encoder(folder, monkeypatch, moment, err
 
 def test_weights_that_are_not_finite_are_not_saved(tmp_path):
     weights = {**example().weights, "layers.0.inner.bias": torch.full((4,), float("nan"))}
-    with pytest.raises(KgnnError, match="training has diverged, nothing was written"):
+    with pytest.raises(KgnnError, match="training has diverged; nothing was written"):
         example(weights=weights).save(tmp_path / "encoder")
     assert list(tmp_path.iterdir()) == []
 

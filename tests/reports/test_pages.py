@@ -297,7 +297,7 @@ def test_the_page_of_an_explanation_shows_what_is_known():
         "probability 80.0%",
         "70.0 % GNN",
         "90.0 % memory",
-        "Labels in its set: ring.",
+        "Label set: ring.",
         "b(2 a)",
         "+2.00",
         "−0.70",
@@ -357,7 +357,7 @@ def test_without_a_memory_there_are_similar_graphs_and_no_hops():
     )
     page = Page(explanation_page(plain))
     page.check()
-    for told in ("Similar labeled graphs", "No set of labels", "Nothing was found.", "no parts"):
+    for told in ("Similar labeled graphs", "No label set", "Nothing was found.", "no parts"):
         assert told in page.words, told
     assert "hop 1" not in page.words
     tiny = Sketch("tiny", 0, 0, (), (), ())

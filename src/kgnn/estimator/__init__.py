@@ -1,1 +1,1 @@
-"""What makes a method usable: the scikit-learn contract and what a fitted model can answer."""
+"""The scikit-learn interface of all methods, and everything that a fitted model can do."""

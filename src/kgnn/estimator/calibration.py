@@ -1,4 +1,4 @@
-"""Calibrated probabilities and sets of labels, both learned from held-out graphs.
+"""Calibrated probabilities and conformal label sets, both from held-out graphs.
 
 References
 ----------
@@ -28,19 +28,19 @@ from kgnn.progress import track, without_messages
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
 
-_TINY = 1e-12  # probability, where a logarithm is needed
+_TINY = 1e-12  # smallest probability before taking logarithms
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Predictions for graphs whose labels were not trained on."""
+    """Predictions for labeled graphs by models that were not trained on their labels."""
 
     proba: Floats  # (n, n_classes)
     targets: Ints  # (n,), their true classes
-    rows: Ints  # (n,), positions in the validation graphs, or in what was fitted on
+    rows: Ints  # (n,), positions in the validation set or, out of fold, in the graphs fitted on
 
     def is_sound(self, n_classes: int) -> bool:
-        """Tell whether what a file says are probabilities of graphs with a class each."""
+        """Tell whether values read from a file are probabilities and classes of graphs."""
         n = len(self.targets)
         return (
             self.proba.shape == (n, n_classes)
@@ -53,12 +53,12 @@ class HeldOut:
 def calibrate_model(
     model: GraphClassifier, task: Task, answers: OutOfFold | None, judging: Ints | None = None
 ) -> None:
-    """Set ``held_out_`` and ``sharpness_`` of a fitted model from VAL, or from out-of-fold answers.
+    """Set ``held_out_`` and ``sharpness_`` of a model from VAL or from out-of-fold predictions.
 
-    ``judging`` are the positions of the task's validation graphs in what was given. Without either,
-    nothing tells how sure a model may be; but where labels of graphs that look alike contradict
-    each other, it is not surer of the graphs it was trained on than they allow. After Ctrl-C the
-    model predicts, but without calibration.
+    ``judging`` are the positions of the task's validation graphs in the given validation set.
+    Without either, a model cannot be calibrated. But if graphs that look alike have different
+    labels, its probabilities on the training graphs are softened to fit these labels. After Ctrl-C
+    the model predicts without calibration.
     """
     try:
         held_out = _hold_out(model, task, answers, judging)
@@ -75,7 +75,7 @@ def calibrate_model(
     except KeyboardInterrupt:
         model.interrupted_, model.held_out_, model.sharpness_ = True, None, 1.0
         warnings.warn(
-            "Calibration was stopped by hand; the model predicts as it is.",
+            "Calibration was stopped by hand; the probabilities are not calibrated.",
             KgnnWarning,
             stacklevel=4,
         )
@@ -90,7 +90,7 @@ def _contradict_each_other(task: Task) -> bool:
 
 
 def sharpen(proba: Floats, sharpness: float) -> Floats:
-    """Multiply log-probabilities by a factor: below 1 for overconfident models, else above.
+    """Multiply log-probabilities by a factor: below 1 for overconfident models, otherwise above.
 
     Examples
     --------
@@ -139,14 +139,14 @@ def refit_for_each_fold(model: GraphClassifier, task: Task) -> OutOfFold:
 def labels_in_sets(
     proba: Floats, classes: list[Any], held_out: HeldOut | None, error: float
 ) -> list[list[Any]]:
-    """Return for each row the labels that the graph may have, most probable first."""
+    """Return the label set of each row, most probable first."""
     least = 0.0
     if held_out is not None:
         least = threshold(held_out.proba, held_out.targets, error)
     elif len(classes) > 1:
         raise ParameterError(
-            "Sets of labels need graphs that were held out of training: fit with validation "
-            "graphs, or with cross_fit=5 and several labeled graphs of a class."
+            "Label sets need graphs that were held out of training: fit with validation graphs, "
+            "or with cross_fit=5 and several labeled graphs of a class."
         )
     order = np.argsort(-proba, axis=1, kind="stable")
     return [
@@ -156,11 +156,11 @@ def labels_in_sets(
 
 
 def threshold(proba: Floats, targets: Ints, error: float) -> float:
-    """Return the least probability that a label must have to be in the set.
+    """Return the smallest probability with which a label is in a label set.
 
-    For new graphs from the same source, the true label has less in at most a share of ``error``,
-    on average over such samples and for any model. Probabilities and classes are those of graphs
-    that the model was not fitted on.
+    For new graphs from the same source, the true label has a smaller probability in at most a share
+    of ``error``, on average over held-out samples and for any model. ``proba`` and ``targets`` are
+    those of held-out graphs.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""What graphs carry beside labels of nodes and edges, and whether a method uses it.
+"""Node attributes, edge labels and other data of graphs that only some methods can use.
 
-All that graphs carry is used unless it is switched off. A method that can use something has a
-parameter that switches it off; for all others it is as if the graphs did not have it, and `fit`
-says so.
+A method that can use such data has a parameter to switch them off, and uses them by default. For
+other methods the data are dropped, and `fit` warns.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 from kgnn.errors import KgnnWarning
 from kgnn.graphs.graph import GraphDataset
 
-# What graphs may carry, what people call it, and the parameter that switches it off.
+# Field of the graphs: its name in messages, and the parameter that switches it off.
 _CARRIED = {
     "node_attributes": ("node attributes", "use_node_attributes"),
     "edge_labels": ("edge labels", "use_edge_labels"),
@@ -25,7 +24,7 @@ _CARRIED = {
 
 
 def used_by(method: Any, graphs: GraphDataset) -> GraphDataset:
-    """Return graphs without what a method cannot use or shall not."""
+    """Return the graphs without the data that a method cannot use or has switched off."""
     dropped: dict[str, Any] = {
         name: None
         for name, (_, switch) in _CARRIED.items()
@@ -37,7 +36,7 @@ def used_by(method: Any, graphs: GraphDataset) -> GraphDataset:
 
 
 def unused_by(method: Any, graphs: GraphDataset) -> tuple[str, ...]:
-    """Name what graphs carry that a method cannot use."""
+    """Name the data of the graphs that a method cannot use."""
     return tuple(
         words
         for name, (words, switch) in _CARRIED.items()
@@ -46,7 +45,7 @@ def unused_by(method: Any, graphs: GraphDataset) -> tuple[str, ...]:
 
 
 def unused_in_words(unused: tuple[str, ...]) -> str:
-    """Write what is not used; empty where nothing is left out.
+    """Say which data are not used; empty if all are.
 
     Examples
     --------
@@ -61,7 +60,7 @@ def _can_use(method: Any, name: str, switch: str) -> bool:
 
 
 def warn_of_unused(method: Any, unused: tuple[str, ...], graphs: GraphDataset) -> None:
-    """Say what is not used, if anything."""
+    """Warn about data that the method does not use."""
     if unused:
         warnings.warn(
             f"{type(method).__name__} does not use the {' and '.join(unused)} of '{graphs.name}'.",

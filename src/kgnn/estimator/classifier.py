@@ -1,4 +1,4 @@
-"""The contract that every method keeps: scikit-learn's verbs, on graphs."""
+"""The base class of all methods: scikit-learn's interface for graphs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Graphs = GraphDataset | Sequence[Any]
 
 @dataclass(frozen=True)
 class Story:
-    """What happened in `fit`, for records and pages; empty where a method has nothing to tell."""
+    """The history of `fit`, for records and pages; fields that do not apply are empty."""
 
     curves: dict[str, History]  # loss and validation score per epoch, by network
     # Plain JSON per round: ``n_selected``, ``agreement``, ``accuracy`` by network, and the
@@ -67,43 +67,43 @@ class Story:
 
 @parameters
 class GraphClassifier(ClassifierMixin, BaseEstimator):
-    """Base of all methods: a subclass writes `_fit` and `_predict_proba`.
+    """Base class of all methods; a subclass implements `_fit` and `_predict_proba`.
 
     Parameters
     ----------
     random_state : int
-        Seed of everything random in `fit`; the same seed gives the same model, bit for bit, on the
-        same kind of processor with the same versions.
+        Random seed of `fit`. The same seed gives the same model, bit for bit, on the same kind of
+        processor with the same versions.
     cross_fit : int
-        Without validation graphs, the labels are dealt into this many folds. Each member of a
-        committee is trained without its fold and judged on it: all labels are learned from, and all
-        of them make choices, calibrate the probabilities and tell how good the model is. 0 for one
-        training on all labels, without choices and calibration.
+        Number of folds for cross-fitting, which replaces a missing validation set. Each fold of the
+        labels is predicted by models trained on the others. These out-of-fold predictions serve to
+        select, to calibrate and to estimate accuracy, while all labels are used for training.
+        0: train once on all labels, without selection and calibration.
     class_weight : {"balanced", None}
-        Whether rare classes count as much as frequent ones in training.
+        With ``"balanced"``, rare classes count as much as frequent ones in training.
 
     Attributes
     ----------
     classes_ : array
         Labels in the order of the columns of `predict_proba`.
     target_names_ : tuple of str
-        Classes of the dataset that was fitted on, in which labels may be positions.
+        Class names of the training dataset; labels may be positions in them.
     labeled_graphs_ : GraphDataset
-        The graphs that had a label, with their classes as targets.
+        The labeled training graphs, with their classes as targets.
     labeled_rows_ : array of int64
-        Their positions in what was fitted on.
+        Positions of the labeled graphs in the training data.
     held_out_ : HeldOut or None
-        Probabilities of graphs by models that did not see their labels: of VAL, or out of fold.
+        Predictions for the validation graphs or, without these, out-of-fold predictions.
     sharpness_ : float
-        Factor on log-probabilities that calibrates them, learned from the held-out graphs.
+        Factor on log-probabilities that calibrates them, fitted on the held-out predictions.
     familiar_ : Familiar
-        What the training graphs look like, for `novelty`.
+        Summary of the training graphs, for `novelty`.
     fitted_on_ : dict
-        What there was to learn from: name, numbers of graphs, classes.
+        Facts about the training data: name, numbers of graphs, classes.
     unused_ : tuple of str
-        What the graphs carry that the method cannot use.
+        Data of the graphs, such as edge labels, that the method cannot use.
     interrupted_ : bool
-        Whether Ctrl-C stopped `fit`; the model is then the best until that moment.
+        Whether Ctrl-C stopped `fit`; the model is then the best one up to that moment.
     """
 
     random_state: int = 0
@@ -128,25 +128,25 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : GraphDataset or list of graphs
         y : array, optional
-            Label of each graph, by position, all of one kind; −1, None, NaN or empty text where it
-            is not known. Default: the dataset's targets.
+            Label of each graph, by position, all of one kind; −1, None, NaN or empty text for
+            unlabeled graphs. Default: the dataset's targets.
         validation : (graphs, labels) or graphs, optional
-            Labeled graphs to make choices on; they are not trained on. Labels default to their
-            targets. Without them, choices are made by cross-fitting; see ``cross_fit``.
+            Validation set for selection and calibration; it is not trained on. The labels default
+            to the targets. Without it, cross-fitting takes its place; see ``cross_fit``.
         """
         check(self)
         graphs = as_dataset(X)
         targets, classes = encode_labels(graphs, y)
         if not classes:
             raise GraphDataError(
-                f"none of the {len(graphs)} graphs has a label; give y with at least one label per "
-                "class, and -1 for graphs without"
+                f"none of the {len(graphs)} graphs has a label; pass y with at least one label per "
+                "class, and -1 for unlabeled graphs"
             )
         self._forget()
         try:
             self._fit_labeled(graphs, targets, classes, validation)
         except BaseException:
-            self._forget()  # an incomplete model must not answer
+            self._forget()  # an incomplete model must not predict
             raise
         return self
 
@@ -176,8 +176,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         task = replace(task, graphs=used_by(self, task.graphs))
         if task.n_classes == 1:
             warnings.warn(
-                f"All labeled graphs are of one class, {classes[0]!r}, which is "
-                "then certain. If -1 is a class of yours, use other labels: -1 means unlabeled.",
+                f"All labeled graphs are of one class, {classes[0]!r}, so every prediction will "
+                "be this class. If -1 is one of your classes, rename it: -1 means unlabeled.",
                 KgnnWarning,
                 stacklevel=3,
             )
@@ -188,7 +188,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             if not self._can_predict():
                 raise
             self.interrupted_ = True
-            told = "Training was stopped by hand; the model is the best until then."
+            told = "Training was stopped by hand; the model is the best one up to that moment."
             warnings.warn(told, KgnnWarning, stacklevel=3)
         else:
             calibrate_model(self, task, answers, judging)
@@ -241,10 +241,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return sharpen(np.concatenate(proba), self.sharpness_)
 
     def predict_sets(self, X: Graphs, *, error: float = 0.1) -> list[list[Any]]:
-        """Return for each graph the labels that it may have, most probable first.
+        """Return a conformal label set for each graph, the most probable label first.
 
-        For graphs like those held out, the true label is missing in at most a share of ``error``,
-        on average. Needs validation graphs, or ``cross_fit`` and two labeled graphs of a class.
+        For graphs like the training graphs, at most a share of ``error`` of the sets misses the
+        true label, on average. This needs validation graphs, or ``cross_fit`` and two labeled
+        graphs of a class.
         """
         return self.sets_of(self.predict_proba(X), error=error)
 
@@ -253,9 +254,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return labels_in_sets(proba, self.classes_.tolist(), self.held_out_, error)
 
     def score(self, X: Graphs, y: ArrayLike | None = None, sample_weight: Any = None) -> float:
-        """Return the accuracy on the graphs that have a label.
+        """Return the accuracy on the labeled graphs.
 
-        ``y`` defaults to the dataset's targets and may have −1 or None, as in `fit`: so
+        ``y`` defaults to the dataset's targets. As in `fit`, −1 and None mean unlabeled, so that
         `sklearn.model_selection.cross_val_score` works on partly labeled graphs.
         """
         check_is_fitted(self, "classes_")
@@ -264,7 +265,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         known = np.flatnonzero(codes >= 0)
         if not len(known):
             raise GraphDataError(
-                f"a score needs labels, and none of the {len(graphs)} graphs has one"
+                f"a score needs labels, but none of the {len(graphs)} graphs has one"
             )
         require_same_form(codes, labels, len(self.classes_))
         right = self.predict_proba(graphs[known]).argmax(axis=1) == codes[known]
@@ -272,37 +273,38 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return float(np.average(right, weights=weights))
 
     def explain(self, graph: Any, *, neighbors: int = 5, error: float = 0.1) -> Explanation:
-        """Explain the class of a graph: evidence for and against it, similar labeled graphs.
+        """Explain the prediction for a graph: evidence for and against it, similar labeled graphs.
 
         Parameters
         ----------
         graph : Graph
-            Or one of another library, or a list with one.
+            A graph, also of another library, or a list with one graph.
         neighbors : int
-            Labeled graphs to show beside it.
+            Number of similar labeled graphs.
         error : float
-            Of the set of labels; see `predict_sets`.
+            Error rate of the label set; see `predict_sets`.
         """
         check_is_fitted(self, "classes_")
         return explain(self, graph, neighbors=neighbors, error=error)
 
     def similar(self, X: Graphs, n: int = 5) -> list[tuple[Neighbor, ...]]:
-        """Return for each graph the labeled graphs that are most similar to it.
+        """Return the labeled graphs most similar to each graph.
 
-        By the model's own kernel features where it has some, else by plain Weisfeiler-Lehman ones.
+        Similarity is that of the model's kernel features or, without these, of plain
+        Weisfeiler-Lehman features.
         """
         check_is_fitted(self, "classes_")
         return most_similar_labeled(self, as_dataset(X), n)
 
     def novelty(self, X: Graphs) -> list[Novelty]:
-        """Return for each graph how it differs from the training graphs."""
+        """Return how each graph differs from the training graphs."""
         check_is_fitted(self, "classes_")
         return self.familiar_.compare(as_dataset(X))
 
     def suggest(self, X: Graphs, n: int = 20) -> Suggestions:
-        """Return which of these graphs to label next, at most ``n``, the most useful first.
+        """Return at most ``n`` of these graphs to label next, the most useful first.
 
-        Graphs with a target, and graphs that look exactly like a labeled one, are left out. See
+        Labeled graphs, and graphs that look exactly like a labeled one, are left out. See
         `kgnn.estimator.suggestion`.
         """
         check_is_fitted(self, "classes_")
@@ -316,7 +318,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return next_to_label(as_dataset(X), self.labeled_graphs_, ask, labels, n)
 
     def save(self, path: str | Path) -> Path:
-        """Save to a folder, or a file that ends in ``.safetensors``; `kgnn.open_model` reads it."""
+        """Save to a folder or a ``.safetensors`` file; `kgnn.open_model` opens it."""
         from kgnn.estimator.saving import save_model
 
         check_is_fitted(self, "classes_")
@@ -324,12 +326,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def class_names(self) -> list[str]:
-        """The classes as text, for tables and files."""
+        """The classes as text."""
         check_is_fitted(self, "classes_")
         return list(self.labeled_graphs_.class_names)
 
     def name_classes(self, names: Sequence[str]) -> Self:
-        """Give names to classes that are positions in ``names``."""
+        """Replace classes that are positions in ``names`` by these names."""
         check_is_fitted(self, "classes_")
         if self.classes_.dtype.kind != "i" or not (
             min(self.classes_) >= 0 and max(self.classes_) < len(names)
@@ -342,23 +344,23 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self.fitted_on_["classes"] = called
         return self
 
-    # A method overrides these where it has more to tell.
+    # Methods may override these.
 
     def story(self) -> Story:
-        """Tell what happened in `fit`."""
+        """Return the history of `fit`."""
         check_is_fitted(self, "classes_")
         return Story({"gnn": self.history_} if hasattr(self, "history_") else {}, [], "")
 
     def predict_proba_each(self, X: Graphs) -> dict[str, Floats]:
-        """Return the probabilities of each part of the model, and of all together as ``both``.
+        """Return the probabilities of each network of the model, and of ``all`` together.
 
-        Empty where a model has one part, as most have.
+        Empty for models without several networks, which are most.
         """
         check_is_fitted(self, "classes_")
         return {}
 
     def predict_proba_all(self, X: Graphs) -> dict[str, Floats]:
-        """Return the model's own probabilities as ``prediction``, and those of its parts."""
+        """Return the model's probabilities as ``prediction``, and those of its networks."""
         return {PREDICTION: self.predict_proba(X), **self.predict_proba_each(X)}
 
     def similarity_to_labeled(self, graphs: GraphDataset) -> Floats:
@@ -370,17 +372,17 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return np.zeros((0, len(graphs), len(self.labeled_graphs_)))
 
     def saved_state(self) -> dict[str, Any]:
-        """Return the attributes that `fit` has set and that predictions need."""
+        """Return the fitted attributes that predictions need."""
         fitted = {key: value for key, value in vars(self).items() if key.endswith("_")}
         return {key: value for key, value in fitted.items() if key not in self._not_saved}
 
-    # A method writes these.
+    # Methods implement these.
 
     def _fit(self, task: Task) -> OutOfFold | None:
-        """Learn from a task with at least two classes; set attributes that end in ``_``.
+        """Fit to a task with at least two classes; set attributes that end in ``_``.
 
-        A method that trains a member for each of ``task.folds`` returns what these say of the
-        graphs held out; see ``_cross_fits``.
+        A method that trains a member for each of ``task.folds`` returns the out-of-fold
+        predictions; see ``_cross_fits``.
         """
         raise NotImplementedError
 
@@ -389,24 +391,25 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _idle_switches(self) -> tuple[str, ...]:
-        """Return those of the method's switches for what graphs carry that switch nothing here.
+        """Return switches such as ``use_edge_labels`` that have no effect with these parameters.
 
-        Also what a switch is for but the method does not read, such as ``edge_weights``.
+        Also fields of graphs that a switch covers but the method does not read, such as
+        ``edge_weights``.
         """
         return ()
 
     def _can_predict(self) -> bool:
-        """Tell whether a fit that Ctrl-C stopped can predict."""
+        """Tell whether the model can predict after Ctrl-C stopped its fit."""
         return False
 
     def _encode(self, graphs: GraphDataset, y: Any) -> tuple[Ints, list[Any]]:
-        """Encode labels in ``classes_``, followed by labels that are none of them."""
+        """Encode labels as positions in ``classes_``, with unknown labels appended."""
         return encode_labels(graphs, y, self.classes_.tolist(), self.target_names_)
 
     def _validation(
         self, validation: Any
     ) -> tuple[Ints, tuple[GraphDataset, Ints]] | tuple[None, None]:
-        """Return which of the validation graphs have a class that is known, and these."""
+        """Return the positions of the validation graphs of known classes, and these graphs."""
         is_pair = isinstance(validation, tuple | list) and len(validation) == 2
         X, y = validation if is_pair and not is_graph(validation[0]) else (validation, None)
         graphs = as_dataset(X)
@@ -415,12 +418,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         if not len(known) and y is None:
             raise GraphDataError(
                 f"none of the {len(graphs)} validation graphs has a target; "
-                "give validation=(graphs, labels)"
+                "pass validation=(graphs, labels)"
             )
         if not len(known):
             warnings.warn(
-                f"None of the {len(graphs)} validation graphs has a label, so that nothing can be "
-                "chosen or calibrated on them.",
+                f"None of the {len(graphs)} validation graphs has a label, so they cannot be used "
+                "for selection or calibration.",
                 KgnnWarning,
                 stacklevel=4,
             )
@@ -432,7 +435,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         return usable, (_hidden(graphs[usable]), targets[usable])
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: scikit-learn's diagram, or what a fitted model is."""
+        """Return HTML for notebooks: scikit-learn's diagram or, once fitted, a summary."""
         if not hasattr(self, "classes_"):
             return estimator_html_repr(self)
         from kgnn.estimator.notebook import model_html
@@ -449,11 +452,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _runs(graphs: GraphDataset) -> list[slice]:
-    """Cut graphs into runs of a bounded number of nodes, which bounds the memory needed."""
+    """Cut graphs into runs of a bounded number of nodes, to bound memory."""
     run = graphs.node_offsets[:-1] // _NODES_AT_ONCE
     return [slice(a, b) for a, b in pairwise([0, *(np.flatnonzero(np.diff(run)) + 1), len(graphs)])]
 
 
 def _hidden(graphs: GraphDataset) -> GraphDataset:
-    """Return the graphs without their targets, so that no method can read them."""
+    """Return the graphs without targets, so that no method can read them."""
     return graphs.with_targets(np.full(len(graphs), UNLABELED))

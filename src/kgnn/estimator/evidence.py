@@ -5,14 +5,14 @@ The *evidence* of a set S of nodes for a class is
     log-odds of the class, given the graph  −  log-odds of the class, given the graph without S
 
 where the graph without S lacks these nodes and their edges. +1 means that S multiplies the odds by
-e ≈ 2.7. Evidence is measured, not approximated: remove the nodes, ask the model again, and you get
-the same number. It is clipped to ±20, because probabilities beyond may have been rounded to 0 or 1.
-What a graph lacks has no evidence, although it may decide the class.
+e ≈ 2.7. Evidence is computed exactly, not approximated: remove the nodes, predict again, and you
+get the same number. It is clipped to ±20, because probabilities beyond may have been rounded to 0
+or 1. Something that a graph lacks has no evidence, although it may decide the class.
 
-Measured are single nodes, and the *rooted substructures* of the graph: all nodes with the same
-Weisfeiler-Lehman color of some depth, that is, with the same surroundings up to that distance. Sets
-of more than half of the nodes are skipped, because too little of the graph would be left.
-Substructures of molecules are written as SMARTS.
+Evidence is computed for single nodes and for the *rooted substructures* of the graph: all nodes
+with the same Weisfeiler-Lehman color of some depth, that is, with the same neighborhood up to that
+distance. Sets of more than half of the nodes are skipped, because too little of the graph would be
+left. Substructures of molecules are written as SMARTS.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from kgnn.graphs.molecules import fragment, is_molecule, written_out
 from kgnn.kernels.colors import colors, neighbor_sums, numbered, resolve_start
 from kgnn.kernels.weisfeiler_lehman import subtree
 
-# Graphs to probabilities by name, each (n_graphs, n_classes): of the model itself, of its parts,
-# and of its parts together.
+# Maps graphs to probabilities, (n_graphs, n_classes), by name: of the model (`PREDICTION`) and, if
+# it has several networks, of each of them and of all together.
 Predict = Callable[[GraphDataset], Mapping[str, Floats]]
 PREDICTION = "prediction"
 
-# What an explanation may cost: nodes of all graphs that the model is asked about.
+# Limits the cost of an explanation: nodes of all graphs to predict.
 _MOST_NODES = 1 << 17
 _FEWEST_SETS = 16
-_LONGEST_WALKS = 2000  # nodes of an unfolded neighborhood that is written out
+_LONGEST_WALKS = 2000  # largest unfolded neighborhood that is written out, in nodes
 _LONGEST_TEXT = 300
 # Odds that change by a factor of 500 million; beyond, probabilities may have been rounded.
 MOST_EVIDENCE = 20.0
@@ -46,14 +46,14 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True)
 class Substructure:
-    """Nodes with the same surroundings, and their evidence."""
+    """Nodes with the same neighborhood, and their evidence."""
 
-    # The rooted subtree: a node's label, then its neighbors in parentheses; SMARTS of molecules.
+    # The rooted subtree: a node's label, then its neighbors in parentheses; SMARTS for molecules.
     text: str
-    depth: int  # how far the surroundings reach
+    depth: int  # radius of the neighborhood
     nodes: tuple[int, ...]
-    # For the predicted class, from −20 to 20: by the model (``prediction``), and by its networks if
-    # it has several.
+    # For the predicted class, from −20 to 20: of the model (``prediction``) and, if it has several
+    # networks, of each of them.
     evidence: dict[str, float]
     without: float  # probability of the predicted class without these nodes
 
@@ -62,10 +62,10 @@ class Substructure:
 class Evidence:
     """Evidence for and against the predicted class."""
 
-    # Evidence of each node; in large graphs, its share of the smallest measured substructure.
+    # Evidence of each node; in large graphs, its share of that of its smallest substructure.
     nodes: tuple[float, ...]
     substructures: tuple[Substructure, ...]  # most evidence first
-    notes: tuple[str, ...]  # what could not be measured
+    notes: tuple[str, ...]  # what was skipped
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class _Part:
 
 
 def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 2) -> Evidence:
-    """Measure the evidence of the parts of one graph for the class in column ``target``.
+    """Compute the evidence of the parts of one graph for the class in column ``target``.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def measure(predict: Predict, graph: GraphDataset, target: int, *, depth: int = 
 
 
 def without(graph: GraphDataset, sets: Sequence[Ints]) -> GraphDataset:
-    """Return copies of a graph, each without some of its nodes and the edges at them."""
+    """Return copies of a graph, each without some of its nodes and their edges."""
     copies = graph[np.zeros(len(sets), dtype=np.int64)]
     kept = np.ones(copies.n_nodes, dtype=np.bool_)
     for first, nodes in zip(copies.node_offsets[:-1], sets, strict=True):
@@ -123,31 +123,31 @@ def without(graph: GraphDataset, sets: Sequence[Ints]) -> GraphDataset:
 
 
 def log_odds(proba: Floats, target: int) -> Floats:
-    """Return the logarithm of the odds of a class, finite even where it is certain."""
+    """Return the log-odds of a class; finite even for probabilities 0 and 1."""
     others = np.delete(proba, target, axis=1).sum(axis=1)
     own = proba[:, target]
     return np.asarray(np.log(np.maximum(own, _TINY)) - np.log(np.maximum(others, _TINY)))
 
 
 def _affordable(graph: GraphDataset, depth: int) -> tuple[list[_Part], tuple[str, ...]]:
-    """Return the sets of nodes to measure, shallow and common substructures first."""
+    """Return the sets of nodes to remove, shallow and common substructures first."""
     n = graph.n_nodes
     if n < 2:
-        return [], ("A graph of one node has no parts that could be left out.",)
+        return [], ("A graph with one node has no parts to remove.",)
     parts = _substructures(graph, depth)
     found = {int(part.nodes[0]) for part in parts if len(part.nodes) == 1}
     alone = [_Part(None, np.array([node])) for node in range(n) if node not in found]
     most = max(_FEWEST_SETS, _MOST_NODES // n)
     if len(parts) + len(alone) <= most:
         return parts + alone, ()
-    note = f"The graph is too large to leave out each of its {n:,} nodes alone."
+    note = f"The graph is too large to remove each of its {n:,} nodes separately."
     if len(parts) > most:
         note += f" Of {len(parts):,} substructures the {most} simplest and most common were tried."
     return parts[:most], (note,)
 
 
 def _substructures(graph: GraphDataset, depth: int) -> list[_Part]:
-    """Return the sets of nodes that look alike; equal sets once, at the least depth."""
+    """Return the sets of nodes that look alike; equal sets once, at the smallest depth."""
     parts: dict[bytes, _Part] = {}
     for level, coloring in enumerate(colors(graph, depth, edge_labels=graph.has_edge_kinds)):
         _, number = numbered(coloring)
@@ -167,7 +167,7 @@ def _of_nodes(graph: GraphDataset, parts: list[_Part], falls: Floats) -> tuple[f
 
 
 def _text(graph: GraphDataset, node: int, depth: int, start: str) -> str:
-    """Write a subtree out, as deep as it can be read."""
+    """Format a subtree, as deep as is readable."""
     one = graph[0]
     if is_molecule(one):
         edges = [(u, v) for u, v in one.edges.tolist()]
@@ -179,7 +179,7 @@ def _text(graph: GraphDataset, node: int, depth: int, start: str) -> str:
         written -= 1
     text = subtree(graph, node, written, start=start, edge_labels=graph.has_edge_kinds)
     if depth > 0 and graph.degrees[node] == 0:
-        return f"{text}()"  # not the same as any node with that label
+        return f"{text}()"  # an isolated node, unlike other nodes with that label
     if len(text) > _LONGEST_TEXT:
         return text[:_LONGEST_TEXT] + "…"
     return text if written == depth else text + "…"

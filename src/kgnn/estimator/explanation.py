@@ -1,4 +1,4 @@
-"""Why a model gives a graph a class, as plain data for people, pages and other programs."""
+"""Why a model predicts a class for a graph, as plain data."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from kgnn.progress import track
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
 
-NETWORK_NAMES = {"gnn": "GNN"}  # names of networks that people write otherwise
+NETWORK_NAMES = {"gnn": "GNN"}  # how names of networks are displayed
 _SHOWN = 5  # substructures for, and against
-_COMPARED_AT_ONCE = 1024  # graphs whose similarities to all labeled ones are in memory
+_COMPARED_AT_ONCE = 1024  # graphs; bounds the memory for similarities
 
 
 @dataclass(frozen=True)
 class Neighbor:
-    """A labeled graph next to another graph."""
+    """A labeled graph that is similar to another graph."""
 
     row: int  # position among the model's ``labeled_graphs_``
     name: str
     label: Any  # its class
-    # Cosine of the two graphs' kernel features: 1 for graphs that the kernel cannot tell apart, 0
-    # for graphs that have nothing in common.
+    # Cosine of the two graphs' kernel features: 1 if the kernel cannot tell them apart, 0 if they
+    # have nothing in common.
     kernel_value: float
     # Share of the memory's attention at each hop; empty without a memory.
     attention: tuple[float, ...] = ()
@@ -41,17 +41,16 @@ class Neighbor:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a model gives a graph a class."""
+    """Why a model predicts a class for a graph."""
 
-    method: str  # what the model is
+    method: str  # class name of the model
     graph: Sketch  # the graph that is explained
     classes: tuple[Any, ...]  # all labels
     predicted: Any  # the most probable one
-    # Probability of each class: the model's own (``prediction``), and those of its networks and of
-    # ``both`` where it has several.
+    # Probability of each class: of the model (``prediction``) and, if it has several networks, of
+    # each of them and of ``all`` together.
     proba: dict[str, tuple[float, ...]]
-    # Labels that the graph may have, with an error of at most ``error``; None without held-out
-    # graphs.
+    # Conformal label set with an error rate of at most ``error``; None without held-out graphs.
     label_set: tuple[Any, ...] | None
     error: float
     novelty: Novelty  # how it differs from the training graphs
@@ -59,7 +58,7 @@ class Explanation:
     # Labeled graphs that the memory attends to most; without a memory, the most similar ones.
     neighbors: tuple[Neighbor, ...]
     neighbor_graphs: tuple[Sketch, ...]  # the same, to be drawn
-    # Share of the attention, by hop, that goes to graphs annotated by the model itself.
+    # Share of the attention, by hop, that goes to graphs annotated by the model.
     elsewhere: tuple[float, ...] = ()
 
     @property
@@ -80,7 +79,7 @@ class Explanation:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Explanation:
-        """Read what `to_json` returned, also after a round trip through JSON."""
+        """Rebuild an explanation from `to_json`, also after a round trip through JSON."""
         plain = _tupled(data)
         evidence = plain["evidence"]
         found = tuple(Substructure(**each) for each in evidence["substructures"])
@@ -112,7 +111,7 @@ class Explanation:
 
 
 def explain(model: GraphClassifier, graph: Any, *, neighbors: int, error: float) -> Explanation:
-    """Explain what a fitted model says of one graph; see `GraphClassifier.explain`."""
+    """Explain the prediction for one graph; see `GraphClassifier.explain`."""
     one = _one_graph(graph)
     proba = model.predict_proba_all(one)
     classes = model.classes_.tolist()
@@ -151,9 +150,9 @@ def most_similar_labeled(
 def _neighbors(
     model: GraphClassifier, graphs: GraphDataset, n: int, by: Floats | None = None
 ) -> list[tuple[Neighbor, ...]]:
-    """Return the labeled graphs next to each graph, by attention (hops first) if there is any."""
+    """Return the labeled graphs most similar to each graph, or with the most attention."""
     if n < 1:
-        raise ParameterError(f"At least one similar graph must be asked for, got {n}.")
+        raise ParameterError(f"The number of similar graphs must be at least 1, got {n}.")
     labeled, classes = model.labeled_graphs_, model.classes_.tolist()
     values = model.similarity_to_labeled(graphs)
     attention = model.attention_to_labeled(graphs) if by is None else by
@@ -161,7 +160,7 @@ def _neighbors(
     for row in range(len(graphs)):
         order = np.argsort(-values[row], kind="stable")
         if by is not None and len(by):
-            # Rounded, so that graphs with equal attention are ordered by their kernel values.
+            # Rounded, so that kernel values decide between equal attention.
             order = np.lexsort([-values[row], -by[:, row].mean(axis=0).round(12)])
         found.append(
             tuple(
@@ -179,7 +178,7 @@ def _neighbors(
 
 
 def plain_similarity(graphs: GraphDataset, labeled: GraphDataset) -> Floats:
-    """Return normalized Weisfeiler-Lehman kernel values, for models that have no kernel.
+    """Return normalized Weisfeiler-Lehman kernel values, for models without a kernel.
 
     Examples
     --------
@@ -195,18 +194,18 @@ def plain_similarity(graphs: GraphDataset, labeled: GraphDataset) -> Floats:
 
 
 def promised(explanation: Explanation) -> str:
-    """Write the set of labels, or why there is none."""
+    """Describe the label set, or say why there is none."""
     if explanation.label_set is None:
-        return "No set of labels: that needs a model fitted with validation graphs or cross_fit."
+        return "No label set: that needs a model fitted with validation graphs or cross_fit."
     labels = ", ".join(map(str, explanation.label_set)) or "none"
     return (
-        f"Labels in its set: {labels}. Of graphs like the training graphs, "
-        f"{1 - explanation.error:.0%} have their class in their set."
+        f"Label set: {labels}. For graphs like the training graphs, the set contains the true "
+        f"class in {1 - explanation.error:.0%} of cases."
     )
 
 
 def familiarity(explanation: Explanation) -> str:
-    """Write whether the graph is like the training graphs."""
+    """Say whether the graph looks like the training graphs."""
     if not explanation.novelty.is_novel:
         return "The graph looks like the training graphs."
     return f"Unlike the training graphs: {'; '.join(explanation.novelty.reasons)}."
@@ -223,7 +222,7 @@ def evidence_marks(explanation: Explanation) -> list[Mark]:
 
 
 def signed(evidence: float) -> str:
-    """Write evidence with about three digits.
+    """Format evidence with about three digits.
 
     Examples
     --------
@@ -235,7 +234,7 @@ def signed(evidence: float) -> str:
 
 
 def node_list(nodes: tuple[int, ...], most: int = 8, word: str = "node") -> str:
-    """Write a list of nodes, shortened.
+    """Format a list of nodes, shortened.
 
     Examples
     --------
@@ -284,7 +283,7 @@ def _tupled(value: Any) -> Any:
 def _one_graph(graph: Any) -> GraphDataset:
     graphs = as_dataset(graph if isinstance(graph, (GraphDataset, list, tuple)) else [graph])
     if len(graphs) != 1:
-        raise ParameterError(f"One graph is explained at a time, got {len(graphs)}.")
-    # Taken out of its dataset, a graph without a name would be called by another number.
+        raise ParameterError(f"Pass one graph to explain, got {len(graphs)}.")
+    # Outside its dataset, a graph without a name would get another number.
     is_named = not isinstance(graph, Graph) or graphs.graph_names is not None
     return graphs if is_named else replace(graphs, graph_names=np.array([graph.name]))

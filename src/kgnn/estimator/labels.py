@@ -1,4 +1,4 @@
-"""From labels as people give them, or targets of graphs, to codes: positions in the classes."""
+"""Encode given labels, or the targets of graphs, as positions in the list of classes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kgnn.errors import GraphDataError, KgnnWarning, ParameterError, excerpt
 from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.graphs.labels import by_position, class_name, known_or_none
 
-# Different numbers that are few enough to be classes in any case, and too many if some have a
-# fraction; gaps this many times as wide as between consecutive numbers are those of measurements.
+# Up to _FEW different numbers are always classes; more than _MANY with fractions never are. Whole
+# numbers whose range is _WIDE times their count may be measurements.
 _FEW, _MANY, _WIDE = 5, 20, 5
 _NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")  # "1_0" and other alphabets are names
 # Cyrillic and Greek letters that look like Latin ones.
@@ -37,12 +37,12 @@ def encode_labels(
     classes: Sequence[Any] | None = None,
     names: Sequence[str] = (),
 ) -> tuple[Ints, list[Any]]:
-    """Turn labels into codes, and return the classes that the codes are positions in.
+    """Encode labels as positions in a list of classes, and return both.
 
     The code of an unknown label is −1. Without ``y``, the labels are the targets of the graphs.
-    Labels that are none of the ``classes`` of a fitted model are appended to them; without
-    ``classes``, they are all labels, sorted. ``names`` are the classes of the dataset that the
-    model was fitted on, in which its labels may be positions.
+    Labels that are not among the ``classes`` of a fitted model are appended to them; without
+    ``classes``, the list has all labels, sorted. ``names`` are the classes of the dataset that the
+    model was fitted on; the model's labels may be positions in them.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def encode_labels(
 def _own(
     graphs: GraphDataset, classes: Sequence[Any] | None, names: Sequence[str]
 ) -> tuple[Ints, list[Any]]:
-    """Return the targets, and what their classes are called by a model."""
+    """Return the targets, and the labels that a model uses for their classes."""
     labels: list[Any] = list(graphs.class_names)
     if classes is not None:
         meant = {class_name(label): label for label in classes}
@@ -77,7 +77,7 @@ def _own(
         if by_name and by_place and by_name != by_place:
             raise ParameterError(
                 f"The classes {list(classes)} may be positions in {list(names)} or names among "
-                "them; give y, so that it is clear which labels are meant."
+                "them; pass y to make clear which."
             )
         labels = [(by_name or by_place).get(name, name) for name in labels]
     return graphs.targets, labels
@@ -93,24 +93,25 @@ def _given(graphs: GraphDataset, y: Any) -> tuple[Ints, list[Any]]:
         if label is None:
             continue
         first_row.setdefault(kind(label), row)
-        if len(first_row) > 1:  # numpy would turn both into text that equals neither
+        if len(first_row) > 1:  # numpy would turn both kinds into text
             rows = (next(iter(first_row.values())), row)
             told = [f"y[{r}] is {kind(values[r])}, {excerpt(repr(values[r]))}" for r in rows]
             raise ParameterError(
-                f"y mixes labels of two kinds: {told[0]}, but {told[1]}. Give all in one form, "
-                "such as str(label), and None where no label is known."
+                f"y mixes labels of two kinds: {told[0]}, but {told[1]}. Use one kind, such as "
+                "str(label), and None for unlabeled graphs."
             )
         labels.setdefault(label, len(labels))
     return np.array([-1 if v is None else labels[v] for v in values], dtype=np.int64), list(labels)
 
 
 def require_classes(labels: Sequence[Any], n_labeled: int) -> None:
-    """Refuse labels that are measured numbers rather than classes.
+    """Refuse labels that look like measurements rather than classes.
 
-    ``labels`` are the different labels of ``n_labeled`` graphs. They are measurements if there are
-    more than 20 numbers of which some are not whole, or six for ten graphs. Whole numbers are
-    classes, unless there are more than 20 of them, for fewer than twice as many graphs, with wide
-    gaps: a hundred classes of one graph each are numbered without gaps.
+    ``labels`` are the different labels of ``n_labeled`` graphs. Numbers with fractions are
+    measurements if there are more than 20 of them, or more than 5 for fewer than twice as many
+    graphs. Whole numbers are measurements only if there are more than 20 of them, for fewer than
+    twice as many graphs, with wide gaps: a hundred classes of one graph each are numbered without
+    gaps.
 
     Examples
     --------
@@ -131,19 +132,19 @@ def require_classes(labels: Sequence[Any], n_labeled: int) -> None:
     first, second, third = (f"{value:g}" for value in values[:3])
     raise GraphDataError(
         f"the labels of {n_labeled:,} graphs are {n:,} different numbers, such as {first}, "
-        f"{second} and {third}, but methods learn classes; make classes of them, for instance "
-        f"'low' up to {np.median(values):g}, which is the median, and 'high' above"
+        f"{second} and {third}, but kgnn predicts classes; convert them to classes, for instance "
+        f"'low' up to {np.median(values):g}, the median, and 'high' above"
     )
 
 
 def require_classes_of(graphs: GraphDataset) -> None:
-    """Refuse graphs whose targets are measured numbers rather than classes."""
+    """Refuse graphs whose targets look like measurements rather than classes."""
     known = graphs.targets[graphs.targets >= 0]
     require_classes([graphs.class_names[code] for code in np.unique(known)], len(known))
 
 
 def _numbers(labels: Sequence[Any]) -> list[float] | None:
-    """Return labels as sorted numbers, or None if one of them is none."""
+    """Return labels as sorted numbers, or None if one of them is not a number."""
     if any(isinstance(label, str) and not _NUMBER.fullmatch(label) for label in labels):
         return None
     try:
@@ -154,7 +155,7 @@ def _numbers(labels: Sequence[Any]) -> list[float] | None:
 
 
 def kind(label: Any) -> str:
-    """Name the kind of a label; labels of different kinds are never equal."""
+    """Describe the type of a label; labels of different kinds are never equal."""
     if isinstance(label, str):
         return "text"
     return "a number" if isinstance(label, Number) else f"a {type(label).__name__}"
@@ -168,34 +169,34 @@ def _are_positions(classes: Sequence[Any], n_names: int) -> bool:
 
 
 def warn_of_names(classes: Sequence[Any]) -> None:
-    """Warn of a class whose name means that a label is missing: numpy and files turn it to text."""
+    """Warn about a class named like a missing value, such as ``nan`` that was read as text."""
     odd = [name for name in map(str, classes) if name.strip().lower() in _MISSING]
     if odd:
         warnings.warn(
-            f"A class is called {odd[0]!r}. If that means that the label of a graph is not known, "
-            "leave it empty, or give None.",
+            f"A class is called {odd[0]!r}. If it stands for a missing label, leave the label "
+            "empty or pass None.",
             KgnnWarning,
             stacklevel=4,
         )
 
 
 def warn_of_look_alikes(classes: Sequence[Any]) -> None:
-    """Warn of classes whose names differ only in what people do not see, such as 1 and 1.0."""
+    """Warn about classes whose names look the same or mean the same number, such as 1 and 1.0."""
     seen: dict[str, str] = {}
     for name in map(str, classes):
         other = seen.setdefault(_look(name), name)
         if other != name:
             spelled = " and ".join(ascii(each) for each in (other, name))
             warnings.warn(
-                f"Two classes look alike, though they are spelled differently: {spelled}. If they "
-                "are one class, spell it in one way.",
+                f"Two classes look alike but are spelled differently: {spelled}. If they are the "
+                "same class, use one spelling.",
                 KgnnWarning,
                 stacklevel=4,
             )
 
 
 def _look(name: str) -> str:
-    """Return what people see of a name: numbers by value, letters by shape, no hidden characters.
+    """Normalize a name: numbers by value, letters by shape, no hidden characters.
 
     Examples
     --------
@@ -219,7 +220,7 @@ def _is_float(text: str) -> bool:
 
 
 def require_same_form(codes: Ints, labels: Sequence[Any], n_classes: int) -> None:
-    """Raise an error if no label can be one of the first ``n_classes``; warn if none is."""
+    """Check that a label is among the first ``n_classes``; warn if not, raise if none could be."""
     known = codes[codes >= 0]
     if (known < n_classes).any():
         return
@@ -227,7 +228,7 @@ def require_same_form(codes: Ints, labels: Sequence[Any], n_classes: int) -> Non
     if kind(first) != kind(classes[0]):
         raise other_form("label", first, classes)
     warnings.warn(
-        f"No label is a class of the training graphs: {first!r} is not among {classes}.",
+        f"No label is a class of the model: {first!r} is not among {classes}.",
         KgnnWarning,
         stacklevel=3,
     )
@@ -236,7 +237,6 @@ def require_same_form(codes: Ints, labels: Sequence[Any], n_classes: int) -> Non
 def other_form(what: str, first: Any, classes: Sequence[Any]) -> GraphDataError:
     """Return the error for labels that are not in the form of the training labels."""
     return GraphDataError(
-        f"no {what} is a class of the training graphs: {first!r} is not among "
-        f"{list(classes)}; give the labels of both in the same form, and "
-        "some training graph a label that the others have, too"
+        f"no {what} is a class of the training graphs: {first!r} is not among {list(classes)}; "
+        "use the same labels in the same form for both"
     )

@@ -1,4 +1,4 @@
-"""The metrics that people use, as scikit-learn computes them, by name."""
+"""Metrics by name, most of them computed by scikit-learn."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from kgnn.graphs.graph import Floats, Ints
 
 
 def accuracy(targets: Ints, predicted: NDArray[np.int64]) -> float:
-    """Return the share of graphs whose class is right."""
+    """Return the share of correct predictions."""
     return float((targets == predicted).mean())
 
 
 def brier_score(targets: Ints, proba: Floats) -> float:
-    """Return the mean squared distance between probabilities and what came true; 0 is best.
+    """Return the mean squared distance between probabilities and one-hot targets; 0 is best.
 
     Examples
     --------
     >>> brier_score(np.array([0, 1]), np.array([[1.0, 0.0], [0.5, 0.5]]))
     0.25
     """
-    happened = np.eye(proba.shape[1])[targets]
-    return float(((proba - happened) ** 2).sum(axis=1).mean())
+    one_hot = np.eye(proba.shape[1])[targets]
+    return float(((proba - one_hot) ** 2).sum(axis=1).mean())
 
 
 def balanced_accuracy(targets: Ints, proba: Floats) -> float:
-    """Return the mean recall over the classes that graphs have."""
-    from sklearn.metrics import recall_score  # not above: a report needs none of it
+    """Return the mean recall over the classes in ``targets``."""
+    from sklearn.metrics import recall_score  # imported late: reports do not need it
 
     present, predicted = np.unique(targets), proba.argmax(axis=1)
     return float(
@@ -42,33 +42,33 @@ def balanced_accuracy(targets: Ints, proba: Floats) -> float:
 
 
 def macro_f1(targets: Ints, proba: Floats) -> float:
-    """Return the mean F1 over the classes that graphs have, or are taken for."""
+    """Return the mean F1 over the classes in ``targets`` or among the predictions."""
     from sklearn.metrics import f1_score
 
     return float(f1_score(targets, proba.argmax(axis=1), average="macro", zero_division=0.0))
 
 
 def matthews(targets: Ints, proba: Floats) -> float:
-    """Return Matthews' correlation, from -1 to 1; 0 for predictions that say nothing."""
+    """Return Matthews' correlation, from -1 to 1; 0 for uninformative predictions."""
     from sklearn.metrics import matthews_corrcoef
 
     predicted = proba.argmax(axis=1)
-    if len(np.union1d(targets, predicted)) == 1:  # of which nothing can correlate
+    if len(np.union1d(targets, predicted)) == 1:  # no variance, so no correlation
         return 0.0
     return float(matthews_corrcoef(targets, predicted))
 
 
 def roc_auc(targets: Ints, proba: Floats) -> float:
-    """Return the area under the ROC curve: one against rest, mean over classes."""
+    """Return the area under the ROC curve: one-vs-rest, mean over classes."""
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(np.eye(proba.shape[1])[targets], proba))
 
 
 def average_precision(targets: Ints, proba: Floats) -> float:
-    """Return the area under precision and recall: one against rest, mean over classes.
+    """Return the area under the precision-recall curve: one-vs-rest, mean over classes.
 
-    That of two classes is of the rarer one, the second where both are as frequent.
+    For two classes, it is that of the rarer one; of the second if both are equally frequent.
     """
     from sklearn.metrics import average_precision_score
 
@@ -80,7 +80,7 @@ def average_precision(targets: Ints, proba: Floats) -> float:
 
 
 def log_loss(targets: Ints, proba: Floats) -> float:
-    """Return the mean negative logarithm of the probability of what came true; 0 is best."""
+    """Return the mean negative log-probability of the true class; 0 is best."""
     from sklearn import metrics
 
     n_classes = proba.shape[1]
@@ -90,17 +90,16 @@ def log_loss(targets: Ints, proba: Floats) -> float:
 
 
 class Metric(NamedTuple):
-    """How a metric is computed, written and read.
+    """How to compute and format a metric.
 
-    Computed values are shares: 1 is the whole. People, and records of runs, get most of them in
-    percent.
+    Most metrics are computed as shares from 0 to 1, and shown and recorded in percent.
     """
 
     title: str
     judge: Callable[[Ints, Floats], float]  # of targets and probabilities, ``(n, n_classes)``
-    # Whether it makes sense only where each class has graphs and is known to the model.
+    # Whether every class must have graphs and be known to the model.
     needs_all_classes: bool = False
-    is_percent: bool = True  # in records of runs and for people; else as it is
+    is_percent: bool = True  # shown and recorded in percent
     is_best_high: bool = True
     bounds: tuple[float, float] = (0.0, 1.0)  # of the share
 
@@ -114,11 +113,11 @@ class Metric(NamedTuple):
         return 100 * share if share is not None and self.is_percent else share
 
     def written(self, value: float | None) -> str:
-        """Write a value that is in this unit; a dash where there is none."""
+        """Format a value in this unit; a dash for None."""
         return "–" if value is None else f"{value:.{1 if self.is_percent else 3}f}"
 
     def in_words(self, share: float | None) -> str:
-        """Write a share with its unit; a dash where there is none."""
+        """Format a share with its unit; a dash for None."""
         return "–" if share is None else f"{self.written(self.in_units(share))}{self.unit}"
 
 
@@ -157,10 +156,10 @@ def require_metric(name: str) -> str:
 
 
 def choosing_by(cls: type, metric: str) -> dict[str, Any]:
-    """Return the setting that makes a method choose by a metric, if it has one.
+    """Return the setting that makes a method select hyperparameters by a metric, if it has one.
 
-    Networks have none: they choose by likelihood, whatever is reported. It rewards honest
-    probabilities, and tells more from a handful of graphs than any count of right answers.
+    Neural methods have none: they select by likelihood, whatever is reported. It rewards calibrated
+    probabilities and is more informative than accuracy on a handful of graphs.
 
     Examples
     --------

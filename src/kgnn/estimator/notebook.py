@@ -1,4 +1,4 @@
-"""Fitted models, explanations and suggestions as a notebook shows them."""
+"""HTML for fitted models, explanations and suggestions in notebooks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def model_html(model: GraphClassifier) -> str:
-    """Return what a fitted model learned from, and how often it was right on held-out graphs."""
+    """Return a model's training data, settings and accuracy on held-out graphs."""
     labeled = model.labeled_graphs_
     names, targets = model.class_names, labeled.targets.tolist()
     counts = Counter(names[target] for target in targets)
@@ -41,13 +41,13 @@ def model_html(model: GraphClassifier) -> str:
     held = model.held_out_
     if held is not None and len(held.targets):
         right = (held.proba.argmax(axis=1) == held.targets).mean()
-        rows.append(("held-out graphs", f"{right:.1%} of {len(held.targets):,} right"))
+        rows.append(("accuracy on held-out graphs", f"{right:.1%} of {len(held.targets):,}"))
     fitted = Markup("<div><b>{}</b>, fitted{}</div>")
     return fitted.format(type(model).__name__, html_table((), rows))
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """Return a prediction, its evidence in the graph and in words, and similar graphs."""
+    """Return a prediction, its evidence as a drawing and a table, and similar graphs."""
     graph, names = explanation.graph, [str(name) for name in explanation.classes]
     proba = html_table(
         ["probability", *names],
@@ -81,8 +81,8 @@ def explanation_html(explanation: Explanation) -> str:
     ]
     told = f"class {explanation.predicted} ({explanation.confidence:.1%})"
     return Markup(
-        "<div><b>{} says {}</b>{}{}<br>{}{}<small>Blue is evidence for the class, orange against "
-        "it.</small><p>Similar labeled graphs, those of the predicted class green:</p>{}</div>"
+        "<div><b>{}: {}</b>{}{}<br>{}{}<small>Blue is evidence for the class, orange against "
+        "it.</small><p>Similar labeled graphs, those of the predicted class in green:</p>{}</div>"
     ).format(
         explanation.method,
         told,
@@ -97,7 +97,7 @@ def explanation_html(explanation: Explanation) -> str:
 def suggestions_html(suggestions: Sequence[Suggestion]) -> str:
     """Return suggestions as a table."""
     return html_table(
-        ["graph", "now", "confidence", "distance", "why"],
+        ["graph", "predicted", "confidence", "distance", "why"],
         [
             (s.name, str(s.predicted), f"{s.confidence:.2f}", f"{s.distance:.2f}", s.why)
             for s in suggestions

@@ -1,8 +1,8 @@
 """How a graph differs from the training graphs: a score and reasons.
 
-A model gives every graph a class, even one unlike all that it was trained on. Three things are
-checked without the model: node labels, sizes, and neighborhoods (Weisfeiler-Lehman colors of
-depth 1) that no training graph has.
+A model assigns a class to every graph, even one unlike all training graphs. Three checks do not
+depend on the model: node labels, sizes, and neighborhoods (Weisfeiler-Lehman colors of depth 1)
+that no training graph has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.molecules import are_molecules, written_out
 from kgnn.kernels.colors import Colors, colors
 
-_RARE = 0.99  # quantile of the shares of unseen neighborhoods among training graphs
+_RARE = 0.99  # quantile of the shares of unique neighborhoods among training graphs
 _FACTOR = 1.5  # by which a size may exceed those of the training graphs
 
 
@@ -36,13 +36,13 @@ class Novelty(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Familiar:
-    """What the training graphs look like."""
+    """Summary of the training graphs."""
 
     label_names: tuple[str, ...]  # labels that nodes of training graphs have
     has_labels: bool
     sizes: Ints  # (2,), fewest and most nodes
     neighborhoods: Colors  # (n,), colors of depth 1 of all training graphs, sorted
-    # Share of neighborhoods unseen elsewhere that one training graph in a hundred exceeds.
+    # 99 % of the training graphs have at most this share of neighborhoods found in no other graph.
     usual: float
 
     @classmethod
@@ -74,7 +74,7 @@ class Familiar:
         )
 
     def is_sound(self) -> bool:
-        """Tell whether what a file says is a summary that `of` could have made."""
+        """Tell whether values read from a file form a summary that `of` could have made."""
         return (
             self.sizes.shape == (2,)
             and 0 <= self.sizes[0] <= self.sizes[1]
@@ -85,7 +85,7 @@ class Familiar:
         )
 
     def knows(self, graphs: GraphDataset) -> bool:
-        """Tell whether graphs may be among those that were summarized."""
+        """Tell whether graphs may be among the summarized ones."""
         graphs = written_out(graphs)
         return (
             (graphs.node_labels is not None) == self.has_labels

@@ -1,4 +1,4 @@
-"""Parameters of a method as typed fields: declared once, checked in `fit`, read from text."""
+"""Parameters of a method as typed fields: declared once, checked in `fit`, parsed from text."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ PRESETS = ("paper",)
 def parameters(cls: type[T]) -> type[T]:
     """Turn annotated class attributes into keyword-only constructor parameters.
 
-    Subclasses inherit the fields of their bases. The constructor stores and does nothing else, as
-    scikit-learn's contract asks.
+    Subclasses inherit the fields of their bases. The constructor only stores values, as
+    scikit-learn requires.
     """
     return dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Range that a number must be in, as part of its annotation."""
+    """Range of a number, as part of its annotation."""
 
     low: float
     high: float = float("inf")
@@ -66,13 +66,13 @@ def check(estimator: object) -> None:
 
 def fields_of(cls: type) -> dict[str, Any]:
     """Return the parameters of a method with their annotations."""
-    # KW_ONLY is no type to Python 3.10.
+    # Python 3.10 cannot resolve KW_ONLY as a type.
     hints = get_type_hints(cls, localns={"KW_ONLY": object}, include_extras=True)
     return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
 
 
 def parse(cls: type, settings: list[str]) -> dict[str, Any]:
-    """Read ``key=value`` texts, as given on a command line, into parameters of a method.
+    """Parse ``key=value`` texts from the command line into parameters of a method.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def parse(cls: type, settings: list[str]) -> dict[str, Any]:
     for setting in settings:
         key, equals, text = setting.partition("=")
         if not equals:
-            raise ParameterError(f"A setting is written key=value, got '{setting}'.")
+            raise ParameterError(f"A setting must be key=value, got '{setting}'.")
         if key not in known:
             raise UnknownNameError.of(f"parameter of {cls.__name__}", key, known)
         if key in parsed:
@@ -100,9 +100,9 @@ def parse(cls: type, settings: list[str]) -> dict[str, Any]:
 
 
 def as_settings(model: Any) -> list[str]:
-    """Write the parameters that differ from the defaults as `parse` reads them.
+    """Format the parameters that differ from the defaults for `parse`.
 
-    A parameter that no text stands for, such as a kernel given as an object, is left out.
+    A parameter that cannot be written as text, such as a kernel object, is left out.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def as_settings(model: Any) -> list[str]:
 
 
 def preset(cls: type, name: str) -> dict[str, Any]:
-    """Return the parameters that a preset of a method changes; ``paper`` is that of its paper.
+    """Return the parameters that a preset changes; ``paper`` has those of the method's paper.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def preset(cls: type, name: str) -> dict[str, Any]:
         raise UnknownNameError.of("preset", name, PRESETS)
     if not hasattr(cls, name):
         raise ParameterError(
-            f"{cls.__name__} has no preset '{name}': only methods with a classmethod {name}() do."
+            f"{cls.__name__} has no preset '{name}', because it has no classmethod {name}()."
         )
     usual = cls().get_params(deep=False)
     made = getattr(cls, name)().get_params(deep=False)
@@ -141,7 +141,7 @@ def preset(cls: type, name: str) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """Read a Python literal; plain words need no quotes."""
+    """Parse a Python literal; plain words need no quotes."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -167,9 +167,9 @@ def _fits(value: Any, annotation: Any) -> bool:
         return any(_fits(value, a) for a in arguments)
     if annotation is float:
         return isinstance(value, Real) and not isinstance(value, bool)
-    if annotation is int:  # or numpy's, from a loop over an array
+    if annotation is int:  # or a numpy integer, from a loop over an array
         return isinstance(value, Integral) and not isinstance(value, bool)
-    if annotation is bool:  # or numpy's, as above
+    if annotation is bool:  # or numpy's
         return isinstance(value, bool | np.bool_)
     return isinstance(value, annotation)
 

@@ -1,4 +1,4 @@
-"""The one list of methods; a method is imported when it is first used."""
+"""The list of methods; each is imported on first use."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A method as it is listed."""
+    """A method in the list."""
 
     name: str  # the paper's name in lower case
     path: str  # ``module:Class``
     family: str
-    title: str  # one line for people
+    title: str  # one line
     reference: str  # where it was published
-    # Raised when a change of the code changes the method's results, so that older records are not
-    # mixed with newer ones.
+    # Incremented when a change of the code changes the method's results, so that records before and
+    # after are not mixed.
     revision: int = 1
 
 
@@ -99,11 +99,11 @@ _GROUP = "kgnn.methods"
 
 
 def entries() -> dict[str, Entry]:
-    """Return all methods by name: ours first, then those that other packages add."""
+    """Return all methods by name: kgnn's first, then those of other packages."""
     listed = {entry.name: entry for entry in _ENTRIES}
     for point in entry_points(group=_GROUP):
         if point.name in listed:
-            raise KgnnError(f"two methods are named '{point.name}': {point.value} and ours")
+            raise KgnnError(f"two methods are named '{point.name}': {point.value} and kgnn's")
         source = point.dist.name if point.dist else point.value
         listed[point.name] = Entry(point.name, point.value, "plug-in", f"from {source}", "")
     return listed
@@ -122,7 +122,7 @@ def method_class(name: str) -> type[GraphClassifier]:
 
 
 def entry_of(name: str) -> Entry:
-    """Return a method as it is listed; one from a file has the revision that its class says."""
+    """Return the entry of a method; for one from a file, with the revision of its class."""
     if ".py:" in name:
         file, _, title = name.rpartition(":")
         revision = getattr(method_class(name), "revision", 1)
@@ -154,9 +154,9 @@ def _class_from_file(name: str) -> type[GraphClassifier]:
 
 
 def _module_from_file(file: Path) -> ModuleType:
-    """Run a file as a module, once; pickling needs it to stay findable by its name."""
+    """Import a file as a module, once; pickling needs it in ``sys.modules``."""
     if not file.is_file():
-        raise ParameterError(f"There is no file {file}; give FILE.py:Class.")
+        raise ParameterError(f"There is no file {file}; pass FILE.py:Class.")
     loaded = sys.modules.get(file.stem)
     if loaded is not None and getattr(loaded, "__file__", None) == str(file.resolve()):
         return loaded
@@ -177,7 +177,7 @@ def _module_from_file(file: Path) -> ModuleType:
 
 
 def name_of(cls: type) -> str:
-    """Return the name of a method in the list, or that of its class if it is not there.
+    """Return the name of a method in the list, or its class name if it is not listed.
 
     Examples
     --------

@@ -6,10 +6,10 @@
       metadata  kgnn     the header as JSON: format, kind, versions, values (see
                          `kgnn.estimator.saved_values`); for a model also a probe, its
                          probabilities of some labeled graphs
-                sha256   checksum of the whole file, taken with zeros in this place
+                sha256   checksum of the whole file, computed with zeros in its place
       arrays    by number
 
-This loads neither torch nor scikit-learn, so that a missing file is told at once.
+This module imports neither torch nor scikit-learn, so that a missing file is reported at once.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class ModelFileError(KgnnError, ValueError):
 
 
 class UnknownClassError(ValueError):
-    """A class in a file that the caller has to pass."""
+    """A class named in a file that the caller has to pass."""
 
 
 def file_of(path: str | Path, kind: str = "model") -> Path:
     """Return the file of a model or encoder: the path itself, or the one in a folder."""
     if not str(path):
-        raise ParameterError(f"The place of a {kind} is a folder or a file, got an empty text.")
+        raise ParameterError(f"The path of a {kind} must be a folder or a file, got an empty text.")
     place = Path(path)
     return place if place.suffix == _SUFFIX else place / f"{kind}{_SUFFIX}"
 
@@ -72,7 +72,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return header and arrays; ValueError unless every bit is as `pack` made it."""
+    """Return header and arrays; raise ValueError unless the checksum matches."""
     size = int.from_bytes(content[:8], "little")
     told = json.loads(content[8 : 8 + size])["__metadata__"]
     header = json.loads(told["kgnn"], object_pairs_hook=without_repeats)
@@ -93,12 +93,12 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def write_file(
     file: Path, kind: str, told: dict[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> Path:
-    """Write a file of a kind; one that is there stays as it was if writing fails."""
+    """Write a file; if writing fails, an older file is kept."""
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise KgnnError(
-                f"the {kind} has numbers that are not finite (array {name}); training has "
-                "diverged, nothing was written"
+                f"the {kind} has numbers that are not finite (array {name}): training has "
+                "diverged; nothing was written"
             )
     header = {
         "format": FORMAT,
@@ -118,13 +118,13 @@ def write_file(
 def read_file(
     file: Path, kind: str, keys: set[str]
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read the header, with these entries besides those of all kinds, and the arrays."""
+    """Read the header, which must have these entries besides the common ones, and the arrays."""
     header, arrays = unpack(require_file(file, kind).read_bytes())
     if header["format"] < FORMAT:
         raise of_earlier_version(file, kind, writer_of(header))
     if header["format"] > FORMAT:
         raise ModelFileError(
-            f"{file} has format {header['format']}, this version of kgnn reads format {FORMAT}; "
+            f"{file} has format {header['format']}, but this kgnn reads format {FORMAT}; "
             f"install the version that wrote it ({writer_of(header)}) or a newer one"
         )
     if header.get("kind") != kind:
@@ -145,7 +145,7 @@ def read_file(
 
 @contextmanager
 def explaining_damage(file: Path, kind: str) -> Iterator[None]:
-    """Turn whatever reading a file of unknown content may raise into `ModelFileError`."""
+    """Turn any error from reading an untrusted file into `ModelFileError`."""
     try:
         yield
     except (ModelFileError, MissingExtraError):
@@ -155,7 +155,7 @@ def explaining_damage(file: Path, kind: str) -> Iterator[None]:
             f"{file} needs the class {error}, which is not part of kgnn. If you trust the file "
             f"with it, pass it: kgnn.open_model({str(file)!r}, classes=({error},))"
         ) from None
-    except Exception as error:  # nobody can list what crafted content may raise
+    except Exception as error:  # malicious content may raise anything
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
         reason = " ".join(reason.split())[:300] or type(error).__name__
         raise ModelFileError(f"{file} is not a saved {kind}, or damaged ({reason})") from error

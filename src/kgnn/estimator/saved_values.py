@@ -102,7 +102,7 @@ def _known_classes() -> dict[str, type]:
 
 
 class Writer:
-    """Turns values into JSON, and collects their arrays.
+    """Turns values into JSON and collects their arrays.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Writer:
             return {"$": "same", "id": first["id"]}
         tree = self._tree(value)
         if tree["$"] in ("object", "module", "given", "sparse", "estimator"):
-            self._kept[id(value)] = tree, value  # the value, too, so that its identity stays taken
+            self._kept[id(value)] = tree, value  # keep the value alive, so that its id stays unique
         return tree
 
     def _dict(self, value: dict[Any, Any]) -> Any:
@@ -172,7 +172,7 @@ class Writer:
             packed, _ = self._packed.get(id(value)) or (_pack(value), value)
             name = self._keep(packed)
             return {"$": "estimator", "class": type(value).__name__, "name": name}
-        if hasattr(value, "fit") and hasattr(value, "transform"):  # a kernel of the user's
+        if hasattr(value, "fit") and hasattr(value, "transform"):  # a user's kernel
             return {"$": "given", "class": type(value).__name__, "state": self._state(value)}
         raise TypeError(f"{type(value).__module__}.{type(value).__qualname__} cannot be saved")
 
@@ -197,7 +197,7 @@ class Writer:
 
 
 class Reader:
-    """Turns JSON and arrays back into values; ``given`` are classes of the caller's, by name."""
+    """Turns JSON and arrays back into values; ``given`` are classes of the caller, by name."""
 
     def __init__(
         self, arrays: Mapping[str, np.ndarray], given: Mapping[str, type] | None = None
@@ -208,7 +208,7 @@ class Reader:
         self.packed: dict[int, tuple[np.ndarray, Any]] = {}  # estimators by identity
 
     def read(self, tree: Any) -> Any:
-        """Return the value that a tree describes; an error of any type if it describes none."""
+        """Return the value that a tree describes; may raise any error if the tree is invalid."""
         if isinstance(tree, list):
             return [self.read(each) for each in tree]
         if not isinstance(tree, dict):
@@ -249,7 +249,7 @@ class Reader:
             case "sparse":
                 parts = tuple(self.read(tree[part]) for part in _PARTS_OF_SPARSE)
                 matrix = sparse.csr_array(parts, shape=tuple(map(int, tree["shape"])))
-                matrix.check_format(full_check=True)  # C code would believe any index
+                matrix.check_format(full_check=True)  # C code does not check indices
                 return matrix
             case "object":
                 return self._with_state(_known_class(tree["class"]), tree)
@@ -275,15 +275,17 @@ class Reader:
         if issubclass(cls, nn.Module):
             raise ValueError(f"'{tree['class']}' is a module")
         if computed := [key for key in state if _is_computed(cls, key)]:
-            raise ValueError(f"'{tree['class']}' computes {computed[0]} itself")
+            raise ValueError(
+                f"'{tree['class']}' computes {computed[0]}, which must not be in the file"
+            )
         needed = set(getattr(cls, "needed", state))
-        # A part of another network has no trainings of its own.
+        # A part of another network has no ``fitted``: it was not trained on its own.
         if state.keys() - needed or needed - state.keys() - {"fitted"}:
             raise ValueError(f"'{tree['class']}' has other attributes: {sorted(state)}")
         if dataclasses.is_dataclass(cls):
             names = {each.name for each in dataclasses.fields(cls)}
             own = state.keys() - names
-            if issubclass(cls, BaseEstimator):  # which has fitted attributes besides
+            if issubclass(cls, BaseEstimator):  # which also has fitted attributes
                 own = {key for key in own if not key.endswith("_")}
             if own or names - state.keys():
                 raise ValueError(f"'{tree['class']}' has other attributes: {sorted(state)}")
@@ -299,7 +301,7 @@ class Reader:
 
     def _module(self, tree: dict[str, Any]) -> nn.Module:
         weights = {name: torch.from_numpy(self._take(of)) for name, of in tree["state"].items()}
-        with torch.device("meta"):  # takes no memory, however large it says it is
+        with torch.device("meta"):  # allocates nothing, however large the sizes in the file
             module = _built(tree, len(weights))
         require_same_shapes(module.state_dict(), weights)
         module.load_state_dict(weights, strict=True, assign=True)
@@ -318,7 +320,7 @@ def _pack(estimator: BaseEstimator) -> np.ndarray:
 
 
 def _unpack(packed: np.ndarray, given: Mapping[str, type]) -> Any:
-    """Return an estimator that consists of what skops trusts and of classes of the caller's."""
+    """Return an estimator made only of types that skops trusts and classes of the caller."""
     skops, content = _skops(), packed.tobytes()
     unknown = skops.get_untrusted_types(data=content)
     allowed = {f"{each.__module__}.{each.__qualname__}" for each in given.values()}
@@ -331,13 +333,13 @@ def _skops() -> Any:
     try:
         from skops import io
     except ImportError as error:
-        what = "A model with an estimator of scikit-learn in it"
+        what = "A model that contains an estimator of scikit-learn"
         raise MissingExtraError.of(what, "skops", "skops") from error
     return io
 
 
 def _built(tree: dict[str, Any], most: int) -> nn.Module:
-    """Call the class of a module with its arguments; it may be a part of others' arguments."""
+    """Construct a module from its arguments, some of which may be modules themselves."""
     cls = _known_class(tree["class"])
     if not issubclass(cls, nn.Module):
         raise ValueError(f"'{tree['class']}' is not a module")
@@ -356,23 +358,23 @@ def _built(tree: dict[str, Any], most: int) -> nn.Module:
 
 def _known_class(name: str) -> type:
     if name not in _known_classes():
-        raise ValueError(f"'{name}' is none of the classes that a model is made of")
+        raise ValueError(f"'{name}' is not a class that models consist of")
     return _known_classes()[name]
 
 
 def _require_sound_scaler(scaler: StandardScaler) -> None:
-    """Refuse a class of scikit-learn, which does not check itself, with arrays of other shapes."""
+    """Refuse a scaler whose arrays have other shapes; scikit-learn does not check."""
     expected = np.float64, (scaler.n_features_in_,)
     for name in ("mean_", "var_", "scale_"):
         array = getattr(scaler, name)
         if array is not None and (array.dtype, array.shape) != expected:
-            raise ValueError(f"'{name}' of 'StandardScaler' is not what it learned")
-    if type(scaler.n_samples_seen_) not in (int, float):  # which depends on its version
-        raise ValueError("'StandardScaler' has seen no number of samples")
+            raise ValueError(f"'{name}' of 'StandardScaler' has the wrong type or shape")
+    if type(scaler.n_samples_seen_) not in (int, float):  # depends on its version
+        raise ValueError("'n_samples_seen_' of 'StandardScaler' is not a number")
 
 
 def _require_types(value: Any) -> None:
-    """Refuse an object with a field of another type than it is declared to have."""
+    """Refuse an object with a field whose value does not fit its annotation."""
     for name, annotation in fields_of(type(value)).items():
         if name in vars(value) and not _fits(vars(value)[name], annotation):
             kind = type(value).__name__
@@ -380,7 +382,7 @@ def _require_types(value: Any) -> None:
 
 
 def _fits(value: Any, annotation: Any) -> bool:
-    """Tell whether a value is of a type, with the types of what it holds."""
+    """Tell whether a value fits an annotation, including the types of its elements."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation is Any:
         return True
@@ -406,18 +408,18 @@ def _fits(value: Any, annotation: Any) -> bool:
         return is_same and (dtype.kind == "U" or value.dtype == dtype)
     if annotation in (int, float):
         return isinstance(value, (int, annotation)) and not isinstance(value, bool)
-    if getattr(annotation, "_is_protocol", False):  # of a kernel, perhaps the user's
+    if getattr(annotation, "_is_protocol", False):  # a kernel, perhaps the user's
         return hasattr(value, "fit") and hasattr(value, "transform")
     return isinstance(value, annotation)
 
 
 def _is_computed(cls: type, key: str) -> bool:
-    """Tell whether an attribute is computed from others and kept: nobody would check it."""
+    """Tell whether an attribute is a cached property; its value in a file could not be checked."""
     return isinstance(getattr(cls, key, None), cached_property)
 
 
 def require_same_shapes(own: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:
-    """Refuse weights by other names, of other shapes or of other types than those of a module."""
+    """Refuse weights whose names, shapes or types differ from those of a module."""
     if different := sorted(own.keys() ^ weights.keys()):
         whose = "lacks" if different[0] in own else "has unknown"
         raise ValueError(f"{whose} weights '{different[0]}'")

@@ -1,7 +1,7 @@
-"""Fitted models to files (`kgnn.estimator.saved_files`), and back.
+"""Save fitted models to files (`kgnn.estimator.saved_files`) and open them.
 
-Files need not be trusted: nothing in them is imported or executed, and a model that does not answer
-its probe as it did when it was saved is refused.
+Files need not be trusted: nothing in them is imported or executed. A file also holds predictions
+for some labeled graphs, the probe; a model that predicts them differently is refused.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
 
 _PROBED = 8  # graphs
-_TOLERANCE = 1e-5  # between machines; on one machine the probe is answered to the last bit
+_TOLERANCE = 1e-5  # of probabilities between machines; on one machine they are equal
 _OF_MODEL = {"method", "parameters", "fitted_on", "model", "probe"}
 
 
 def save_model(model: GraphClassifier, path: str | Path) -> Path:
-    """Write a fitted model and return the file; an older one stays as it was if writing fails."""
+    """Write a fitted model and return the file; if writing fails, an older file is kept."""
     writer, probe = Writer(), model.predict_proba(model.labeled_graphs_[:_PROBED])
     try:
         header = {
@@ -55,17 +55,17 @@ def save_model(model: GraphClassifier, path: str | Path) -> Path:
 def open_model(path: str | Path, *, classes: Iterable[type] = ()) -> GraphClassifier:
     """Open a saved model, and check that it predicts as it did when it was saved.
 
-    Nothing in the file is executed. A file that is damaged, hostile or of another version of kgnn
-    is refused with `ModelFileError`.
+    Nothing in the file is executed. A file that is damaged, malicious or from an incompatible
+    version of kgnn is refused with `ModelFileError`.
 
     Parameters
     ----------
     path : path
-        The folder or file that `save` was given.
+        The folder or file that was passed to `save`.
     classes : types, optional
-        Your own classes that the model consists of, such as a kernel or the method itself, and
-        those of scikit-learn. Their attributes are set from the file, so it must be one you trust
-        with them.
+        Classes in the model that are not part of kgnn: your own, such as a kernel or the method
+        itself, and estimators of scikit-learn. Their attributes are set from the file, so you must
+        trust it with them.
 
     Examples
     --------
@@ -86,11 +86,11 @@ def open_model(path: str | Path, *, classes: Iterable[type] = ()) -> GraphClassi
         check(model)
         state = reader.read(header["model"])
         if not all(name.endswith("_") and not name.startswith("_") for name in state):
-            raise ValueError("it sets what is not a fitted attribute")
+            raise ValueError("it sets an attribute that is not a fitted one")
         model.__dict__.update(state)
         _require_sound_model(model)
         if not _are_same(model.fitted_on_, header["fitted_on"]):
-            raise ValueError("its header tells of other graphs than the model")
+            raise ValueError("its header does not match the graphs of the model")
         expected = reader.read(header["probe"])
         reader.require_all_used()
         _require_canonical(model, Writer(reader.packed), expected, header, arrays)
@@ -100,17 +100,17 @@ def open_model(path: str | Path, *, classes: Iterable[type] = ()) -> GraphClassi
             raise ValueError("its probe has another shape")
         if not difference.max() <= _TOLERANCE:
             raise ModelFileError(
-                f"{file} answers differently from when it was saved (by {difference.max():.2g}); "
-                "this version of kgnn understands it differently, or it is damaged. It was "
-                f"written by kgnn {writer_of(header)}."
+                f"{file} does not predict as it did when it was saved (difference "
+                f"{difference.max():.2g}): it is damaged, or this version of kgnn computes "
+                f"differently. It was written by kgnn {writer_of(header)}."
             )
     return model
 
 
 def _require_sound_model(model: GraphClassifier) -> None:
-    """Refuse a model whose attributes, which every method has, do not belong together.
+    """Refuse a model whose common attributes are inconsistent.
 
-    What a method has besides is judged by the probe.
+    The probe checks the attributes of particular methods.
     """
     graphs, rows, held = model.labeled_graphs_, model.labeled_rows_, model.held_out_
     require_sound(graphs)
@@ -136,7 +136,7 @@ def _require_sound_model(model: GraphClassifier) -> None:
     }  # fmt: skip
     for name, is_sound in checks.items():
         if not is_sound:
-            raise ValueError(f"its {name} is not what a model has")
+            raise ValueError(f"its {name} is not valid")
     if (require := getattr(model, "require_sound", None)) is not None:
         require()
 
@@ -148,22 +148,22 @@ def _require_canonical(
     header: dict[str, Any],
     arrays: Mapping[str, np.ndarray],
 ) -> None:
-    """Refuse a file that this model would not be written as: with more, less or other entries."""
+    """Refuse a file with other entries than saving this model would write."""
     for key, value in _content(model, probe).items():
         if not _are_same(writer.write(value), header[key]):
-            raise ValueError(f"its {key} has entries that the model does not need, or lacks some")
+            raise ValueError(f"its {key} has too many or too few entries")
     forms = [{name: (a.shape, a.dtype) for name, a in of.items()} for of in (arrays, writer.arrays)]
     if forms[0] != forms[1]:
         raise ValueError("its arrays are not those of the model")
 
 
 def _are_same(one: Any, other: Any) -> bool:
-    """Tell whether values are the same JSON; to Python, 1, 1.0 and True are equal."""
+    """Tell whether values are the same as JSON; in Python, 1 == 1.0 == True."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _content(model: GraphClassifier, probe: Any) -> dict[str, Any]:
-    """Return what is written of a model, by its entry in the header."""
+    """Return the content of a model file, by entry of the header."""
     return {
         "parameters": model.get_params(deep=False),
         "model": model.saved_state(),
@@ -172,7 +172,7 @@ def _content(model: GraphClassifier, probe: Any) -> dict[str, Any]:
 
 
 def describe_model(path: str | Path) -> dict[str, Any]:
-    """Return what a file says about its model, without building it."""
+    """Return the header of a model file, without building the model."""
     file = file_of(path)
     with explaining_damage(file, "model"):
         header, _ = read_file(file, "model", _OF_MODEL)

@@ -1,16 +1,16 @@
-"""Which graphs to label next: uncertain ones that represent many others, and no two alike.
+"""Which graphs to label next: uncertain ones that represent many others and differ from each other.
 
-A short list is drawn at random, with larger weights for more uncertain graphs. From it, graphs are
-chosen one by one: each time the one most similar to graphs that no labeled or chosen graph is
-similar to yet. Taking the most uncertain graphs instead would give graphs of one kind, often unlike
-all others; docs/label-next.md has figures. The draw is a hash of the graphs: the same candidates
-give the same list.
+A short list is drawn at random, with larger weights for more uncertain graphs. Graphs are then
+chosen from it greedily: each time the one that is most similar to graphs not yet covered by a
+labeled or chosen graph. The most uncertain graphs alone would be redundant and often outliers;
+docs/label-next.md has figures. The draw is a hash of the graphs, so the same candidates give the
+same list.
 
 References
 ----------
 Wei, Iyer & Bilmes, *Submodularity in data subset selection and active learning*, ICML 2015:
-uncertainty makes a list, facility location chooses from it.
-Kirsch et al., *Stochastic batch acquisition*, TMLR 2023: draws by a power of the uncertainty.
+a short list by uncertainty, and facility location to choose from it.
+Kirsch et al., *Stochastic batch acquisition*, TMLR 2023: sampling by a power of the uncertainty.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kgnn.kernels.weisfeiler_lehman import WeisfeilerLehman
 
 _POWER = 4.0  # of the uncertainty, in the draw of the short list
 _LISTED_PER_CHOSEN = 5
-_LONGEST_LIST = 2048  # graphs, all of which are compared with each other: 32 MB
+_LONGEST_LIST = 2048  # graphs, compared in all pairs: 32 MB
 _COMPARED_AT_ONCE = 1 << 22  # pairs of graphs
 _HIGH_ENTROPY, _HIGH_DISAGREEMENT = 0.9, 0.2  # worth mentioning
 
@@ -41,17 +41,18 @@ _HIGH_ENTROPY, _HIGH_DISAGREEMENT = 0.9, 0.2  # worth mentioning
 class Suggestion(NamedTuple):
     """A graph worth labeling."""
 
-    row: int  # its position among the graphs that were given
+    row: int  # position among the given graphs
     name: str
-    predicted: Any  # the label that the model gives it
+    predicted: Any  # predicted label
     confidence: float  # probability of that label
-    # Probability that the parts of the model put on different classes, at most 1; None for a model
-    # of one part.
+    # How much the networks' probabilities differ, from 0 to 1; None for a single network.
     disagreement: float | None
-    # To the most similar labeled graph: 0 for one that the Weisfeiler-Lehman kernel cannot tell
-    # apart, 1 for a graph that has nothing in common with any.
+    # To the most similar labeled graph: 0 if the Weisfeiler-Lehman kernel cannot tell the two
+    # apart, 1 if the graph has nothing in common with any.
     distance: float
-    alike: int  # how many other candidates look exactly the same; one label serves them all
+    alike: (
+        int  # number of other candidates that look exactly the same and need no label of their own
+    )
     why: str
 
 
@@ -69,9 +70,9 @@ def next_to_label(
 ) -> Suggestions:
     """Return at most ``n`` graphs to label next, the most useful first.
 
-    Graphs with a target count as labeled, like ``labeled``, which the model was fitted on, and so
-    do graphs with the name of one, unless it is a mere number. Of graphs that look exactly alike
-    one is suggested, and none if one of them is labeled.
+    Not suggested are graphs with a target, graphs that look exactly like a labeled one, and graphs
+    with the name of a labeled one unless the name is a number. Of graphs that look exactly alike,
+    one is suggested. ``labeled`` are the labeled graphs that the model was fitted on.
 
     Examples
     --------
@@ -84,22 +85,26 @@ def next_to_label(
     'undecided between cycle (50%) and tree (50%)'
     """
     if n < 1:
-        raise ParameterError(f"At least one graph must be asked for, got n={n}.")
+        raise ParameterError(f"The number of suggestions must be at least 1, got n={n}.")
     known = [labeled, graphs[graphs.targets >= 0]]
     candidates = Candidates.of(graphs, known)
     if len(candidates.rows) == 0:
         return Suggestions()
-    opinion = Opinion.of(ask(graphs[candidates.rows]))
-    order = candidates.drawn(opinion.uncertainty)
+    predictions = Predictions.of(ask(graphs[candidates.rows]))
+    order = candidates.drawn(predictions.uncertainty)
     length = min(_LISTED_PER_CHOSEN * n, _LONGEST_LIST)
     suggestions = Suggestions()
     while len(suggestions) < n and len(order):
         listed, order = order[:length], order[length:]
         among, covered = _similarities(graphs[candidates.rows[listed]], known)
-        chosen = most_covering(among, covered, opinion.uncertainty[listed], n - len(suggestions))
+        chosen = most_covering(
+            among, covered, predictions.uncertainty[listed], n - len(suggestions)
+        )
         typical = float(np.median(1 - covered))
         suggestions += [
-            _suggestion(graphs, candidates, opinion, classes, listed[at], 1 - covered[at], typical)
+            _suggestion(
+                graphs, candidates, predictions, classes, listed[at], 1 - covered[at], typical
+            )
             for at in chosen.tolist()
         ]
     return suggestions
@@ -107,15 +112,15 @@ def next_to_label(
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Graphs that may be suggested, one of each set of identical-looking graphs."""
+    """Graphs that may be suggested, one from each set of graphs that look alike."""
 
     rows: Ints  # (n,)
     alike: Ints  # (n,), how many others look the same
-    noise: Floats  # (n,), from 0 to 1, a hash of the graph and of what is labeled
+    noise: Floats  # (n,), from 0 to 1, a hash of the graph and of the labeled graphs
 
     @classmethod
     def of(cls, graphs: GraphDataset, known: Sequence[GraphDataset]) -> Candidates:
-        """Leave out labeled graphs, and graphs that look like one or have its name."""
+        """Exclude labeled graphs, and graphs that look like one or have its name."""
         own, theirs = looks(graphs), np.concatenate([looks(each) for each in known])
         names = set[str]().union(*map(_telling_names, known))
         has_known_name = np.array([graph.name in names for graph in graphs], dtype=np.bool_)
@@ -131,16 +136,16 @@ class Candidates:
 
 
 @dataclass(frozen=True, eq=False)
-class Opinion:
-    """What a model says of graphs."""
+class Predictions:
+    """The probabilities of a model for graphs, and how uncertain they are."""
 
     proba: Floats  # (n, n_classes)
     entropy: Floats  # (n,), of the probabilities, as a share of its maximum
-    disagreement: Floats | None  # (n,), probability that the model's parts put on different classes
+    disagreement: Floats | None  # (n,), how much the networks' probabilities differ, from 0 to 1
 
     @classmethod
-    def of(cls, asked: Mapping[str, Floats]) -> Opinion:
-        """Summarize the probabilities of a model and its parts."""
+    def of(cls, asked: Mapping[str, Floats]) -> Predictions:
+        """Summarize the probabilities of a model and its networks."""
         proba = asked[PREDICTION]
         logs = np.log(np.maximum(proba, np.finfo(np.float64).tiny))
         entropy = -(proba * logs).sum(axis=1) / np.log(max(proba.shape[1], 2))
@@ -160,23 +165,23 @@ class Opinion:
 
 
 def _telling_names(graphs: GraphDataset) -> set[str]:
-    """Return the names of graphs without mere numbers, which other graphs may have as well."""
+    """Return the names of graphs, except numbers, which other graphs may have, too."""
     names = [] if graphs.graph_names is None else graphs.graph_names.tolist()
     return {name for name in names if not name.isdecimal()}
 
 
 def n_without_label(labeled: GraphDataset, given: GraphDataset) -> int:
-    """Count the labeled graphs of a model that none of the given labeled graphs looks like."""
+    """Count the labeled graphs of a model that look like none of the given labeled graphs."""
     return int((~np.isin(looks(labeled), looks(given))).sum())
 
 
 def most_covering(similarity: Floats, covered: Floats, uncertainty: Floats, n: int) -> Ints:
     """Choose rows that represent the others (greedy facility location).
 
-    The gain of a row is how much more similar to the others it is than all known and chosen rows,
-    summed over the others and multiplied by the row's uncertainty.
+    The gain of a row is by how much it raises each row's similarity to the most similar known or
+    chosen one, summed over rows and multiplied by the row's uncertainty.
 
-    ``covered`` is the similarity of each row to the most similar known one.
+    ``covered`` is the similarity of each row to the most similar known graph.
 
     Examples
     --------
@@ -202,9 +207,9 @@ def most_covering(similarity: Floats, covered: Floats, uncertainty: Floats, n: i
 
 
 def _similarities(graphs: GraphDataset, known: Sequence[GraphDataset]) -> tuple[Floats, Floats]:
-    """Return kernel values of graphs with each other, and with the most similar known one.
+    """Return kernel values of the graphs with each other, and with the most similar known graph.
 
-    Features that only candidates have count, too.
+    The kernel is fitted on the graphs, so features that no known graph has count, too.
     """
     has_labels = all(each.node_labels is not None for each in (graphs, *known))
     kernel = WeisfeilerLehman(
@@ -227,22 +232,24 @@ def _similarities(graphs: GraphDataset, known: Sequence[GraphDataset]) -> tuple[
 def _suggestion(
     graphs: GraphDataset,
     candidates: Candidates,
-    opinion: Opinion,
+    predictions: Predictions,
     classes: Sequence[Any],
     place: int,
     distance: float,
     typical: float,
 ) -> Suggestion:
-    row, proba = int(candidates.rows[place]), opinion.proba[place]
-    disagreement = None if opinion.disagreement is None else float(opinion.disagreement[place])
+    row, proba = int(candidates.rows[place]), predictions.proba[place]
+    disagreement = (
+        None if predictions.disagreement is None else float(predictions.disagreement[place])
+    )
     best, *others = np.argsort(-proba, kind="stable").tolist()
     why = []
-    if others and opinion.entropy[place] >= _HIGH_ENTROPY:
+    if others and predictions.entropy[place] >= _HIGH_ENTROPY:
         one, two = (f"{classes[c]} ({proba[c]:.0%})" for c in (best, others[0]))
         why.append(f"undecided between {one} and {two}")
     if disagreement is not None and disagreement >= _HIGH_DISAGREEMENT:
         why.append(f"the networks disagree ({disagreement:.2f})")
-    # If the typical distance is 0, it is not far; nor is one that would be printed as 0.00.
+    # A distance that would be printed as 0.00 is not far, even if the median is 0.
     if distance >= typical and round(distance, 2) > 0:
         why.append(f"farther from labeled graphs than most (distance {distance:.2f})")
     alike = int(candidates.alike[place])
@@ -256,5 +263,5 @@ def _suggestion(
         disagreement,
         float(distance),
         alike,
-        "; ".join(why) or "represents graphs that no other suggestion is similar to",
+        "; ".join(why) or "represents graphs that no other suggestion resembles",
     )

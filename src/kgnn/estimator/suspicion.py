@@ -1,4 +1,4 @@
-"""Which given labels may be wrong: those that predictions made without them contradict.
+"""Labels that may be wrong: those that out-of-fold predictions confidently contradict.
 
 References
 ----------
@@ -15,26 +15,26 @@ import numpy as np
 from kgnn.errors import ParameterError
 from kgnn.graphs.graph import Floats, Ints
 
-_LEAST = 0.5  # probability of the likely class, even where a model recognizes the class badly
+_LEAST = 0.5  # lowest threshold, for classes that the model predicts badly
 
 
 class Suspicion(NamedTuple):
     """A label that may be wrong."""
 
     row: int
-    given: int  # its class
-    likely: int  # the most probable one
-    confidence: float  # its probability
+    given: int  # class of the label
+    likely: int  # most probable class
+    confidence: float  # probability of that class
 
 
 def suspicious_labels(proba: Floats, targets: Ints) -> list[Suspicion]:
-    """Return the labels that predictions contradict, the most confident first.
+    """Return the labels that predictions contradict, the most confident predictions first.
 
-    A prediction contradicts a label where its most probable class is another one, and more probable
-    than that class is, on average, for the graphs that have it as their label.
+    A prediction contradicts a label if another class is most probable, with at least the mean
+    probability that this class has for the graphs labeled with it.
 
-    ``proba``, ``(n, n_classes)``, are of models that were not trained on these labels; a target of
-    −1 is never suspicious.
+    ``proba``, ``(n, n_classes)``, must come from models that were not trained on these labels. A
+    target of −1 is never suspicious.
 
     Examples
     --------
