@@ -192,7 +192,10 @@ def test_records_of_a_merge_count_once(store):
         (b"\xff\xfe", "is not a record"),
         ("{}", "must have a 'format' and a 'key'"),
         (RECORDS[0].to_line().strip().replace('"seed": 0', '"seed": 1'), "says that its key is"),
-        (RECORDS[0].to_line().strip().replace('"seed": 0', '"seed": "0"'), "'seed' is no int"),
+        (
+            RECORDS[0].to_line().strip().replace('"seed": 0', '"seed": "0"'),
+            "'seed' is not of type int",
+        ),
     ],
 )
 def test_a_damaged_line_is_named_and_the_others_are_read(store, line, message, caplog):
@@ -401,7 +404,7 @@ def test_a_folder_of_stores_is_not_taken_for_one(tmp_path):
     for packed in (False, True):
         if packed:
             inner.pack()
-        with pytest.raises(KgnnError, match="Name the stores in it, such as .*few"):
+        with pytest.raises(KgnnError, match="Pass the stores in it, such as .*few"):
             Store(tmp_path / "studies").pack()
         assert len(list(Store(tmp_path / "studies"))) == len(RECORDS)
     assert files(inner) != before
@@ -418,7 +421,7 @@ def test_a_dataset_may_be_called_as_a_packed_file(tmp_path):
     assert set(files(store)) == {"graphs.jsonl.jsonl", "my.graphs.jsonl"}
     assert list(store) == made
     both = filled(tmp_path / "both", [record("graphs"), record("graphs.jsonl")])
-    with pytest.raises(KgnnError, match="there is a folder in its place"):
+    with pytest.raises(KgnnError, match="but that is a folder of another"):
         both.pack()
     assert len(list(both)) == 2
 

@@ -57,12 +57,12 @@ def test_a_record_is_readable_one_field_a_line():
         (changed(outcome="splendid"), "'splendid'"),
         (changed(cell={**asdict(CELL), "seed": 3}), "its key is"),
         (changed(cell={"method": "wl"}), "damaged record: its cell lacks 'dataset'"),
-        (changed(cell=["wl"]), "damaged record: 'cell' is no dict"),
+        (changed(cell=["wl"]), "damaged record: 'cell' is not a dict"),
         (changed(surprise=1), "damaged record: a record has no 'surprise'"),
         (f'{{"format": 1, "key": "{CELL.key}"}}', "damaged record: its record lacks 'cell'"),
-        (changed(result=None), "'result' is no dict"),
-        (changed(machine=[]), "'machine' is no dict"),
-        (changed(cell={**asdict(CELL), "dataset": None}), "'dataset' is no str"),
+        (changed(result=None), "'result' is not of type dict"),
+        (changed(machine=[]), "'machine' is not of type dict"),
+        (changed(cell={**asdict(CELL), "dataset": None}), "'dataset' is not of type str"),
         (without("accuracy"), "'result.accuracy' must be a number from 0 to 100, and it is miss"),
         (changed_result(accuracy="high"), "from 0 to 100, got 'high'"),
         (changed_result(accuracy=7747.0), "from 0 to 100, got 7747.0"),
@@ -72,7 +72,7 @@ def test_a_record_is_readable_one_field_a_line():
         (without("seconds"), "'result.seconds' must be a number from 0, and it is missing"),
         (changed_result(seconds=-1), "'result.seconds' must be a number from 0, got -1"),
         (changed_result(test=None), "'result.test' must be a number from 0, got None"),
-        (changed_result(rounds=5), "'result.rounds' is no list"),
+        (changed_result(rounds=5), "'result.rounds' is not of type list"),
         ("[" * 9999, "not a record"),
         (b"\xff\xfe", "not a record"),
     ],
@@ -173,7 +173,7 @@ def test_a_loss_that_ran_away_is_recorded_as_json_that_anybody_reads():
 
 def test_a_file_where_a_folder_should_be_is_named(tmp_path):
     (tmp_path / "mine.csv").write_text("")
-    with pytest.raises(KgnnError, match=r"folder .*mine.csv/PROTEINS, and there is a file in its"):
+    with pytest.raises(KgnnError, match=r"folder .*mine.csv/PROTEINS, but that is a file"):
         Store(tmp_path / "mine.csv").get(CELL)
 
 

@@ -1,1 +1,1 @@
-"""Many runs: grids of cells, a store of records, engines that fill it."""
+"""Benchmarks: grids of cells, stores of records, and engines that run the cells."""

@@ -32,14 +32,14 @@ _MIB = 1 << 20
 def run_cell(cell: Cell, memory_limit: int | None = None) -> Record:
     """Run a cell on one thread and record it; an error is recorded, too.
 
-    A cell that adds more than ``memory_limit`` bytes to what the process has fails.
+    A cell fails if it allocates more than ``memory_limit`` bytes on top of what the process has.
     """
     try:
         result, all_parameters = _measured(cell, memory_limit)
         return _record(cell, "done", result=result, all_parameters=all_parameters)
-    except GraphDataError as declined:  # these graphs are not for this method
+    except GraphDataError as declined:  # the method cannot handle these graphs
         return _record(cell, "declined", reason=str(declined))
-    except (Exception, SystemExit) as error:  # whatever it is, the other cells go on
+    except (Exception, SystemExit) as error:  # record any error, so that other cells go on
         return _record(cell, "failed", reason=_told(error, memory_limit))
 
 
@@ -54,7 +54,7 @@ def _record(cell: Cell, outcome: str, **told: Any) -> Record:
 
 
 def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the result of a cell with what it took, and all parameters of its method."""
+    """Return the result of a cell with its peak memory, and all parameters of its method."""
     from kgnn.evaluation.protocol import settings_for
     from kgnn.threads import limit_threads
 
@@ -64,7 +64,7 @@ def _measured(cell: Cell, memory_limit: int | None) -> tuple[dict[str, Any], dic
     revision = entry_of(cell.method).revision
     if revision != cell.revision:
         raise RuntimeError(
-            f"'{cell.method}' has revision {revision} here and {cell.revision} where the benchmark "
+            f"'{cell.method}' has revision {revision} here but {cell.revision} where the benchmark "
             "was started; install the same version of kgnn on all machines"
         )
     with limit_threads(1), _limited(memory_limit), _measured_memory() as peak_mib:
@@ -78,11 +78,11 @@ def _evaluate(cell: Cell, method: GraphClassifier) -> dict[str, Any]:
 
     try:
         graphs = _load(cell.dataset)
-    except GraphDataError as error:  # it was readable where the benchmark was started
+    except GraphDataError as error:  # the benchmark could read it when it started
         raise RuntimeError(f"'{cell.dataset}' cannot be read here: {error}") from error
     if graphs.fingerprint != cell.fingerprint:
         raise RuntimeError(
-            f"'{cell.dataset}' has other graphs here (fingerprint {graphs.fingerprint}) than where "
+            f"'{cell.dataset}' has other graphs here (fingerprint {graphs.fingerprint}) than when "
             f"the benchmark was started ({cell.fingerprint})"
         )
     split = make_split(graphs, protocol=cell.protocol, labels=cell.labels, seed=cell.seed)
@@ -94,25 +94,25 @@ def _evaluate(cell: Cell, method: GraphClassifier) -> dict[str, Any]:
 
 @lru_cache(maxsize=2)
 def _load(dataset: str) -> GraphDataset:
-    """Open a dataset; its arrays are mapped from the cache, so all workers share the memory."""
+    """Open a dataset; workers share memory, since its arrays are mapped from the cache."""
     return load(dataset)
 
 
 def _told(error: BaseException, memory_limit: int | None) -> str:
-    """Return type, message and the last place in our code."""
+    """Return type and message of an error, and the last place in kgnn's code."""
     ours = [
         f for f in traceback.extract_tb(error.__traceback__) if "kgnn" in Path(f.filename).parts
     ]
     place = f" ({Path(ours[-1].filename).name}, line {ours[-1].lineno})" if ours else ""
     message = " ".join(str(error).split())[:500]
-    is_memory = isinstance(error, MemoryError) or "allocate" in message  # the latter is torch's
+    is_memory = isinstance(error, MemoryError) or "allocate" in message  # torch says "allocate"
     limit = f" beyond the limit of {memory_limit / _MIB:.0f} MiB" if memory_limit else ""
     return f"{f'out of memory{limit}: ' * is_memory}{type(error).__name__}: {message}{place}"
 
 
 @contextmanager
 def _limited(extra: int | None) -> Iterator[None]:
-    """Bound the memory that may be taken inside the block, where the system can."""
+    """Limit the memory that the block may allocate, if the system supports it."""
     if extra is None:
         yield
         return
@@ -132,7 +132,7 @@ def _limited(extra: int | None) -> Iterator[None]:
 
 
 def _status(field: str) -> int | None:
-    """Return a size in bytes that Linux tells of this process."""
+    """Return a size in bytes from /proc/self/status; None if there is none."""
     try:
         text = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:
@@ -143,10 +143,9 @@ def _status(field: str) -> int | None:
 
 @contextmanager
 def _measured_memory() -> Iterator[Callable[[], float | None]]:
-    """Give a function that tells the most memory used since the block began, in MiB.
+    """Yield a function that returns the peak memory since the block began, in MiB.
 
-    A worker runs many cells. Linux can forget the peak of the earlier ones; elsewhere the peak of
-    the whole process is told.
+    A worker runs many cells. Linux can reset the peak; elsewhere it is that of the whole process.
     """
     from kgnn.evaluation.protocol import peak_mib
 
@@ -171,7 +170,7 @@ def _versions() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _machine() -> dict[str, Any]:
-    """Say what kind of machine this is, not which one."""
+    """Return the kind of this machine, without its name."""
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),

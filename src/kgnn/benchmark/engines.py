@@ -1,10 +1,9 @@
-"""Where cells run: in this process, in local processes, or on a Ray cluster.
+"""Engines that run cells: in this process, in local processes, or on a Ray cluster.
 
-An engine takes cells and yields their records as they come, in any order. Each record has then been
-kept: a local worker does so itself as soon as it has one, so that nothing is lost if this process
-ends before it has heard of it. An engine starts a cell only when there is room for it, so that few
-are running if it is interrupted, and ends its workers when it is done, closed or interrupted; those
-of a process that was killed end by themselves.
+An engine takes cells and yields their records in any order, after writing them to the store. Local
+workers write their own records, so that none is lost if this process is killed. An engine starts a
+cell only when a worker is free, so that an interrupt loses few cells. It stops its workers when it
+is finished, closed or interrupted; workers exit by themselves if this process is killed.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from kgnn.benchmark.record import Cell, Record
 from kgnn.errors import KgnnError, MissingExtraError
 from kgnn.workers import end_with
 
-# Told when a cell starts.
+# Called when a cell starts.
 Started = Callable[[Cell], None]
-# Writes a record where it is to be; can be sent to another process.
+# Writes a record to the store; must be picklable.
 Keep = Callable[[Record], None]
 Records = Generator[Record, None, None]
 Engine = Callable[[Sequence[Cell], Started, Keep], Records]
@@ -36,12 +35,12 @@ T = TypeVar("T")
 Answer = TypeVar("Answer")
 _RETRIES = 2  # of a task whose worker dies
 _PATIENCE_SECONDS = 10.0
-# Records are all that goes through Ray's shared memory.
+# Size of Ray's shared memory, which only holds records.
 _OBJECT_BYTES = 100 << 20
-# Where graphs are on this machine; those of a cluster know best themselves.
+# Variables with folders of datasets, passed to local workers; machines of a cluster have their own.
 _FOLDERS = ("KGNN_DATASETS", "KGNN_CACHE")
-_AHEAD = 2  # tasks that wait for each one that runs
-# Small graphs drown in the overhead of many threads, and cells share the processors already.
+_AHEAD = 2  # submitted tasks per worker
+# Cells run in parallel, and more threads would only add overhead on small graphs.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -56,7 +55,7 @@ def _run_and_keep(cell: Cell, memory_limit: int | None, keep: Keep) -> Record:
 
 @dataclass(frozen=True)
 class ThisProcess:
-    """Runs one cell after the other, here."""
+    """Runs one cell after the other in this process."""
 
     memory_limit: int | None = None  # bytes per cell
 
@@ -71,32 +70,31 @@ class ThisProcess:
 class Processes:
     """Runs cells in local processes, one thread each.
 
-    A process that dies (killed, out of memory) takes others down with it, and nobody says which
-    cell it was. So whatever was in flight then runs again, alone: what is innocent finishes, and
-    what kills its process again is recorded as failed.
+    A process that dies (killed, out of memory) breaks the whole pool, and the pool does not tell
+    which cell was the cause. So all running cells run again, one at a time; a cell whose process
+    dies again is recorded as failed.
     """
 
-    n_workers: int | None = None  # as many as there are processors, if not given
+    n_workers: int | None = None  # default: the number of processors
     memory_limit: int | None = None  # bytes per cell
 
     def __call__(self, cells: Sequence[Cell], started: Started, keep: Keep) -> Records:
         """Run cells."""
-        # What a worker has loaded stays for the next cell; loky takes it for a leak and replaces
-        # the worker, by which nothing is lost.
+        # Workers cache datasets; loky takes that for a leak and restarts them, which is harmless.
         warnings.filterwarnings("ignore", "A worker was restarted", UserWarning)
         waiting = list(cells)
         while waiting:
             n_workers = min(self.n_workers or os.cpu_count() or 1, len(waiting))
             suspects = yield from self._until_one_dies(waiting, started, keep, n_workers)
             for suspect in suspects:
-                for guilty in (yield from self._until_one_dies([suspect], started, keep, 1)):
+                for culprit in (yield from self._until_one_dies([suspect], started, keep, 1)):
                     reason = "the process died, twice (killed, or out of memory)"
-                    yield _kept(died(guilty, reason), keep)
+                    yield _kept(died(culprit, reason), keep)
 
     def _until_one_dies(
         self, waiting: list[Cell], started: Started, keep: Keep, n_workers: int
     ) -> Generator[Record, None, list[Cell]]:
-        """Run what is waiting; where a process dies, return the cells that were in flight."""
+        """Run the waiting cells; if a process dies, return the cells that were running."""
         from concurrent.futures import FIRST_COMPLETED, wait
         from concurrent.futures.process import BrokenProcessPool
 
@@ -111,7 +109,7 @@ class Processes:
                 while waiting and len(running) < n_workers:
                     try:
                         future = executor.submit(_run_and_keep, waiting[0], self.memory_limit, keep)
-                    except BrokenProcessPool:  # a process has died since the last look
+                    except BrokenProcessPool:  # a process has just died
                         return list(running.values())
                     running[future] = waiting.pop(0)
                     started(running[future])
@@ -125,7 +123,7 @@ class Processes:
 
 
 def _take(finished: set[Any], running: dict[Any, Cell]) -> Generator[Record, None, list[Cell]]:
-    """Yield the records of finished futures; return the cells of those whose process died."""
+    """Yield the records of finished futures; return the cells whose process died."""
     from concurrent.futures.process import BrokenProcessPool
 
     suspects = []
@@ -140,15 +138,15 @@ def _take(finished: set[Any], running: dict[Any, Cell]) -> Generator[Record, Non
 
 @dataclass(frozen=True)
 class RayCluster:
-    """Runs cells as Ray tasks of one processor and one thread each.
+    """Runs cells as Ray tasks with one processor and one thread each.
 
-    Records come back here, so that the machines of the cluster need no common disk; each must have
-    kgnn and the datasets.
+    Records are returned to this process, so the machines need no shared disk; each must have kgnn
+    and the datasets.
     """
 
-    n_workers: int | None = None  # cells at a time; as many as there are processors, if not given
-    # Of a cluster that is there already, such as ``auto`` or ``ray://head:10001``; without one, a
-    # cluster on this machine is started, and stopped in the end.
+    n_workers: int | None = None  # cells at a time; default: the number of processors
+    # Of a running cluster, such as ``auto`` or ``ray://head:10001``. Without it, a cluster is
+    # started on this machine, and stopped at the end.
     address: str | None = None
     memory_limit: int | None = None  # bytes per cell
 
@@ -167,13 +165,13 @@ class RayCluster:
                     yield _kept(_record(ray, reference, running.pop(reference)), keep)
 
     def room(self, ray: Any) -> int:
-        """Return how many cells there is room for; a cluster may grow and shrink."""
+        """Return how many cells can run now; a cluster may grow and shrink."""
         return max(1, self.n_workers or int(ray.cluster_resources().get("CPU", 1)))
 
     @contextmanager
     def connected(self) -> Iterator[Any]:
         """Connect to the cluster, or start one; yield the ray module."""
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read as Ray starts
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray starts
         try:
             import ray
         except ImportError as error:
@@ -181,7 +179,7 @@ class RayCluster:
         try:
             _require_answer(self.address or "local")
             ray.init(**self._settings())
-        except OSError as error:  # the root of what says that there is no connection
+        except OSError as error:  # base class of connection errors
             wanted = f"at '{self.address}'" if self.address else "on this machine"
             raise ClusterError(f"There is no Ray cluster {wanted}: {error}") from error
         try:
@@ -199,7 +197,7 @@ class RayCluster:
             "num_cpus": self.n_workers or os.cpu_count(),
             "include_dashboard": False,
             "object_store_memory": _OBJECT_BYTES,
-            # Else a cell too large for the machine would be tried again for ever.
+            # Otherwise Ray would retry a cell too large for the machine forever.
             "_system_config": {"task_oom_retries": _RETRIES},
             "runtime_env": {"env_vars": {**ONE_THREAD, **folders}},
             **quiet,
@@ -207,11 +205,11 @@ class RayCluster:
 
 
 class ClusterError(KgnnError, ConnectionError):
-    """A cluster that does not answer."""
+    """A cluster that cannot be reached, or lost its workers."""
 
 
 def _require_answer(address: str) -> None:
-    """Raise `OSError` if nothing answers at a host and port; Ray would wait for minutes."""
+    """Raise `OSError` if nothing listens at a host and port; Ray would wait for minutes."""
     if found := re.fullmatch(r"(?:ray://)?([^:/]+):(\d+)", address):
         socket.create_connection((found[1], int(found[2])), timeout=_PATIENCE_SECONDS).close()
 
@@ -228,12 +226,12 @@ def _record(ray: Any, reference: Any, cell: Cell) -> Record:
 def ray_map(
     cluster: RayCluster, function: Callable[[T], Answer], items: Iterable[T]
 ) -> Iterator[Answer]:
-    """Yield the answer to each item, in the order of the items.
+    """Yield the result of each item, in the order of the items.
 
-    No more answers than a few for each worker wait for their turn at a time.
+    Only a few results per worker are in memory at a time.
     """
     with cluster.connected() as ray:
-        # Ray takes functions only, not whatever can be called.
+        # Ray accepts only functions, not other callables.
         task = ray.remote(num_cpus=1, max_retries=_RETRIES)(lambda item: function(item))
         coming, waiting = iter(items), deque[Any]()
         for item in coming:

@@ -1,31 +1,32 @@
-"""A grid of cells, written down as a small TOML file.
+"""A grid of cells, described by a small TOML file.
 
 ::
 
-    title = "Accuracy against hops"       # for people
-    methods = ["kgnn", "memnn-sup"]       # from ``kgnn methods``, or your own as ``FILE.py:Class``,
-                                          # with a class attribute ``revision`` if you change it
+    title = "Accuracy against hops"
+    methods = ["kgnn", "memnn-sup"]       # from ``kgnn methods``, or your own as ``FILE.py:Class``;
+                                          # its class attribute ``revision`` marks new versions
     datasets = ["PROTEINS", "COLLAB"]
-    labels = [0.1]                        # shares of all graphs, to 0.2; 0.1 if not given
-    protocol = "fair"                     # or "paper", or "budget": its labels may also be numbers
-                                          # (20) or numbers for each class ("5/class")
-    metric = "accuracy"                   # the headline, which `kgnn bench` shows; see
-                                          # `kgnn.evaluation.metrics.METRICS`
-    splits = 3                            # 5 if not given
-    splits-of = { PROTEINS = 10 }         # where it differs
-    first-split = 100                     # seed of the first; 0 if not given. Choices are made on
-                                          # splits that no table of results has
-    cases = 0                             # graphs to keep that only the memory gets right
+    labels = [0.1]                        # shares of all graphs, at most 0.2; default 0.1
+    protocol = "fair"                     # or "paper", or "budget": labels may then be numbers (20)
+                                          # or numbers per class ("5/class")
+    metric = "accuracy"                   # the headline that `kgnn bench` shows; see
+                                          # `kgnn.estimator.metrics.METRICS`
+    splits = 3                            # default 5
+    splits-of = { PROTEINS = 10 }         # exceptions
+    first-split = 100                     # seed of the first split; default 0. Defaults were chosen
+                                          # on splits that are in no table of results
+    cases = 0                             # number of graphs that only the memory gets right to
+                                          # record
 
-    variants = [{}, { width = 64 }]       # one after the other; "None" where TOML has no word;
-                                          # preset = "paper" is what the method's paper() sets
+    variants = [{}, { width = 64 }]       # parameters to run in turn; "None" stands for None;
+                                          # preset = "paper" for those of the method's paper()
 
-    [sweep]                               # every combination of these parameters, in each variant
+    [sweep]                               # all combinations of these parameters, in each variant
     hops = [1, 2, 3]
 
     [[rule]]                              # parameters for some of the cells
-    datasets = ["COLLAB"]                 # all, if not given
-    methods = ["kgnn"]                    # all, if not given
+    datasets = ["COLLAB"]                 # default: all
+    methods = ["kgnn"]                    # default: all
     set = { width = 64 }
 """
 
@@ -52,17 +53,17 @@ else:
     import tomli as tomllib
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-# In an installed package, beside this file; in a checkout, at its root.
+# Beside this file in an installed package; at the root of a checkout.
 FOLDERS = (_PACKAGE / "benchmark" / "grids", _PACKAGE.parents[1] / "benchmarks")
 _PRESET = "preset"  # a key of variants beside parameters
 
 
 class GridError(ParameterError):
-    """A grid file that says something that cannot be run."""
+    """An invalid grid file."""
 
 
 def require_keys(values: dict[str, Any], source: str) -> None:
-    """Refuse keys that do not exist, values of the wrong kind, and a grid that lacks something."""
+    """Refuse unknown keys, values of the wrong type, and missing required keys."""
     for key, value in values.items():
         if key not in _KEYS:
             raise UnknownNameError.of(f"key of a grid in {source}", key, _KEYS)
@@ -91,7 +92,7 @@ def _is_choice(value: Any) -> bool:
 
 
 def _is_labels(value: Any) -> bool:
-    """Tell whether a list can be of shares, numbers, or numbers for each class."""
+    """Tell whether a value is a list of shares, numbers, or numbers per class."""
     return _is_choice(value) and all(
         isinstance(each, float | str) or _is_count(each) for each in value
     )
@@ -105,7 +106,7 @@ def _is_table_of(value: Any, holds: Callable[[Any], bool]) -> bool:
     return isinstance(value, dict) and all(map(holds, value.values()))
 
 
-# What may stand in a file: how to say it, and how to tell it.
+# Keys of a grid file: a description of valid values, and their check.
 _KEYS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "title": ("a text", lambda value: isinstance(value, str)),
     "methods": ("a list of names", _is_names),
@@ -132,7 +133,7 @@ _KEYS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 @dataclass(frozen=True)
 class Grid:
-    """What a grid file says; see the module."""
+    """The content of a grid file; see the module."""
 
     name: str
     title: str
@@ -166,7 +167,7 @@ class Grid:
 
     @classmethod
     def of(cls, name: str, values: dict[str, Any], source: str = "the grid") -> Grid:
-        """Build a grid from what a file says, and refuse what could not run."""
+        """Build a grid from the content of a file, and check that it can run."""
         require_keys(values, source)
         as_fields: dict[str, Any] = {
             "rules" if key == "rule" else key.replace("-", "_"): _tuple(value)
@@ -187,14 +188,15 @@ class Grid:
         object.__setattr__(self, "metric", require_metric(self.metric))
 
     def _require_names(self, source: str) -> None:
-        """Refuse names that do not exist, so that a slip of the pen is not simply passed over."""
+        """Refuse unknown names and invalid parameters, so that typos are not ignored."""
         for method in self.methods:
             entry_of(method)
         _require_known(f"dataset of splits-of in {source}", self.splits_of, self.datasets)
         for rule in self.rules:
             if set(rule) - {"datasets", "methods", "set"} or not isinstance(rule.get("set"), dict):
                 raise GridError(
-                    f"{source}: a rule has 'set' and perhaps 'datasets' and 'methods', got {rule}."
+                    f"{source}: a rule needs 'set' and may have 'datasets' and 'methods', got "
+                    f"{rule}."
                 )
             for key in ("datasets", "methods"):
                 known = getattr(self, key)
@@ -202,12 +204,12 @@ class Grid:
         for method in self.methods:
             if self.cases and not _has_both_networks(method):
                 raise GridError(
-                    f"{source}: 'cases' compare the GNN and the memory, and '{method}' does not "
-                    "have both. Leave out the method or the cases."
+                    f"{source}: 'cases' compare the GNN and the memory, but '{method}' does not "
+                    "have both. Remove the method or the cases."
                 )
         for dataset, method in product(self.datasets, self.methods):
             for parameters in self._parameters(dataset, method):
-                if parameters:  # loading a method takes time, and its defaults are right
+                if parameters:  # importing a method is slow, and its defaults are valid
                     check(make(method, **parameters))
 
     def only(self, **chosen: Iterable[str]) -> Grid:
@@ -225,13 +227,13 @@ class Grid:
         return replace(self, **kept)
 
     def n_splits(self, dataset: str) -> int:
-        """Return how many splits a dataset gets."""
+        """Return the number of splits of a dataset."""
         return self.splits_of.get(dataset, self.splits)
 
     def cells(self, fingerprints: Mapping[str, str]) -> Iterator[Cell]:
         """Yield all cells."""
         revisions = {name: entry_of(name).revision for name in self.methods}
-        seen: set[str] = set()  # what is listed twice runs once
+        seen: set[str] = set()  # run cells that are listed twice only once
         for dataset, method, labels in product(self.datasets, self.methods, self.labels):
             for parameters in self._parameters(dataset, method):
                 for seed in range(self.first_split, self.first_split + self.n_splits(dataset)):
@@ -251,7 +253,7 @@ class Grid:
                         yield cell
 
     def _parameters(self, dataset: str, method: str) -> Iterator[dict[str, Any]]:
-        """Yield the parameters of each variant and combination of the sweep, after the rules'."""
+        """Yield the parameters of each variant and combination of the sweep, after the rules."""
         ruled: dict[str, Any] = {}
         for rule in self.rules:
             is_for_dataset = dataset in rule.get("datasets", [dataset])
@@ -266,7 +268,7 @@ class Grid:
 
 
 def _changed(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is the default anyway: the cell is the same, and so is its record."""
+    """Drop parameters equal to the defaults, so that equal settings share a record."""
     if not parameters:
         return {}
     defaults = make(method).get_params()
@@ -286,17 +288,17 @@ def _require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> Non
 
 
 def _tuple(value: Any) -> Any:
-    """Turn a list of a file into what the fields of grids and methods hold."""
+    """Convert a list from a file to a tuple, as fields of grids and methods need."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def _value(value: Any) -> Any:
-    """Turn a value of a file into one of a parameter."""
+    """Convert a value from a file to a value of a parameter."""
     return None if value == "None" else _tuple(value)
 
 
 def grid_names() -> list[str]:
-    """Return the grids that come with the package."""
+    """Return the names of the grids shipped with the package."""
     return sorted({path.stem for folder in FOLDERS for path in folder.glob("*.toml")})
 
 
@@ -319,5 +321,5 @@ def _with_catalog_names(rule: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _catalog_name(dataset: str) -> str:
-    """Return the one name of a dataset that has several."""
+    """Return the catalog's name of a dataset that has several."""
     return find(dataset).name if is_known(dataset) else dataset

@@ -1,4 +1,4 @@
-"""One run of a benchmark, and what became of it, as it is kept: readable JSON."""
+"""One run of a benchmark and its result, stored as readable JSON."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """All that decides a result, and nothing else."""
+    """Everything that determines a result, and nothing else."""
 
-    dataset: str  # A name or path that `kgnn.load` knows
+    dataset: str  # a name or path for `kgnn.load`
     fingerprint: str  # of the dataset's content
     method: str
-    # Those that differ from the method's defaults.
+    # That differ from the method's defaults.
     parameters: dict[str, Any] = field(default_factory=dict)
     protocol: str = "fair"
     labels: Labels = 0.1
     seed: int = 0  # of the split and of the method
     revision: int = 1  # of the method; see `kgnn.estimator.registry.Entry`
-    cases: int = 0  # how many graphs to keep that only the memory gets right
+    cases: int = 0  # number of graphs that only the memory gets right to record
 
     def __post_init__(self) -> None:
-        plain = json.loads(json.dumps(self.parameters))  # as it comes back from a file
+        plain = json.loads(json.dumps(self.parameters))  # as read from a file
         object.__setattr__(self, "parameters", plain)
 
     def __hash__(self) -> int:
@@ -43,7 +43,7 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Name of the cell by its content; the path of the dataset does not count.
+        """Hash of the content of the cell; the path of the dataset does not count.
 
         Examples
         --------
@@ -90,19 +90,19 @@ def _plain(value: Any) -> str:
 
 
 FORMAT = 1
-OUTCOMES = ("done", "declined", "failed")  # the more it tells, the earlier
+OUTCOMES = ("done", "declined", "failed")  # the most informative first
 _KINDS: dict[type, tuple[str, ...]] = {
     str: (*("dataset", "fingerprint", "method", "protocol"), "outcome", "reason", "finished"),
     int: ("seed", "revision", "cases"),
     dict: ("parameters", "result", "all_parameters", "versions", "machine"),
 }
 _PERCENT, _ANY = (0.0, 100.0), (0.0, math.inf)
-# The numbers of a result that others count on, and how small and large they may be.
+# Required numbers of a result, with their range.
 _NEEDED = {
     "accuracy": _PERCENT,
     **dict.fromkeys(("labeled", "unlabeled", "test", "seconds"), _ANY),
 }
-# Those that there may be none of; older records have fewer.
+# Optional numbers, which older records may lack.
 _OPTIONAL = {
     **dict.fromkeys(("validation_accuracy", "accuracy_without_twins", "coverage"), _PERCENT),
     **dict.fromkeys(("balanced_accuracy", "macro_f1", "roc_auc", "average_precision"), _PERCENT),
@@ -117,42 +117,41 @@ _PARTS: dict[str, type] = {"recalls": dict, "rounds": list, "curves": dict, "cas
 
 @dataclass(frozen=True)
 class Record:
-    """A cell and what became of it."""
+    """A cell and its outcome."""
 
     cell: Cell
-    # ``declined``: the method says that this is not for it; ``failed``: an error, or a worker that
-    # died. What failed is tried again by the next run.
+    # ``declined``: the method cannot handle these graphs; ``failed``: an error, or a worker that
+    # died. The next run tries failed cells again.
     outcome: str
-    # Where it is done, the fields of `kgnn.evaluation.protocol.SplitResult`, ``peak_mib``, and
-    # ``cases`` where they were asked for. Older records have ``seconds_saved``: what ``seconds``
-    # lacks because counts of the same graphs were found on disk.
+    # If done, the fields of `kgnn.evaluation.protocol.SplitResult`, ``peak_mib``, and ``cases`` if
+    # requested. Older records have ``seconds_saved``, which ``seconds`` lacks because counts of the
+    # same graphs were cached on disk.
     result: dict[str, Any] = field(default_factory=dict)
     reason: str = ""  # why it was declined, or the error
-    # Where it is done, every parameter of the method, defaults too.
+    # If done, every parameter of the method, including defaults.
     all_parameters: dict[str, Any] = field(default_factory=dict)
-    # What it was made with.
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
     finished: str = ""  # when, in UTC
 
     def __post_init__(self) -> None:
-        for name in ("result", "all_parameters"):  # as they come back from a file
+        for name in ("result", "all_parameters"):  # as read from a file
             text = json.dumps(getattr(self, name))
-            # JSON has no name for a loss that ran away; others than Python could not read it.
+            # JSON has no NaN and infinity; only Python would read them.
             object.__setattr__(self, name, json.loads(text, parse_constant=lambda _: None))
 
     @property
     def is_finished(self) -> bool:
-        """Whether running it again would tell nothing new."""
+        """Whether the cell need not run again."""
         return self.outcome != "failed"
 
     @property
     def worth(self) -> tuple[int, str]:
-        """Order records of one cell: done before declined before failed, then the newest."""
+        """Sort key for records of one cell: done over declined over failed, then the newest."""
         return -OUTCOMES.index(self.outcome), self.finished
 
     def to_json(self) -> str:
-        """Return the record as JSON, one field a line, its lists on one line each."""
+        """Return the record as JSON, with one line per field."""
         lines = (
             f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}"
             for k, v in self._values().items()
@@ -160,7 +159,7 @@ class Record:
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     def to_line(self) -> str:
-        """Return the record as JSON on one line of plain ASCII, which every tool ends alike."""
+        """Return the record as one line of ASCII JSON, which every tool splits the same way."""
         return json.dumps(self._values()) + "\n"
 
     def _values(self) -> dict[str, Any]:
@@ -168,7 +167,7 @@ class Record:
 
     @classmethod
     def from_json(cls, text: str, source: str = "a record") -> Record:
-        """Read a record; refuse what is none, or was changed by hand so that it is another cell's.
+        """Read a record; refuse an invalid one, or one edited so that it belongs to another cell.
 
         Examples
         --------
@@ -187,7 +186,7 @@ class Record:
         found, key = values.pop("format"), values.pop("key")
         if found != FORMAT:
             raise OtherFormatError(
-                f"{source} is a record of another version of kgnn (format {found}, this one has "
+                f"{source} is a record of another version of kgnn (format {found}, this one uses "
                 f"{FORMAT}); use that version, or another store"
             )
         _require_fields(cls, values, source)
@@ -204,10 +203,10 @@ class Record:
 
 
 def _require_fields(kind: type[Record | Cell], values: Any, source: str) -> None:
-    """Refuse what `kind` cannot be made of."""
+    """Refuse unknown and missing fields."""
     name = kind.__name__.lower()
     if not isinstance(values, dict):
-        raise RecordError(f"{source} is a damaged record: '{name}' is no dict")
+        raise RecordError(f"{source} is a damaged record: '{name}' is not a dict")
     known = {each.name: each for each in fields(kind)}
     for given in values:
         if given not in known:
@@ -223,7 +222,9 @@ def _require_types(record: Record, source: str) -> None:
     for kind, names in _KINDS.items():
         for name in names:
             if not isinstance(values[name], kind):
-                raise RecordError(f"{source} is a damaged record: '{name}' is no {kind.__name__}")
+                raise RecordError(
+                    f"{source} is a damaged record: '{name}' is not of type {kind.__name__}"
+                )
     labels = record.cell.labels
     is_number = isinstance(labels, int | float) and not isinstance(labels, bool)
     if not is_number and not re.fullmatch("[0-9]+/class", str(labels)):
@@ -248,14 +249,14 @@ def _require_result(result: dict[str, Any], source: str) -> None:
     for name, kind in _PARTS.items():
         if not isinstance(result.get(name, kind()), kind):
             raise RecordError(
-                f"{source} is a damaged record: 'result.{name}' is no {kind.__name__}"
+                f"{source} is a damaged record: 'result.{name}' is not of type {kind.__name__}"
             )
 
 
 def best_of(records: Iterable[Record]) -> list[Record]:
-    """Return each cell's best record, ordered by when the cell comes first.
+    """Return the best record of each cell, in order of first appearance.
 
-    One store may be a copy of a part of another, or have tried a cell again.
+    Several records of a cell come from overlapping stores and repeated runs.
     """
     found: dict[str, Record] = {}
     for record in records:
@@ -275,8 +276,8 @@ def newest_revisions(records: Iterable[Record]) -> dict[str, int]:
 
 
 class RecordError(KgnnError, ValueError):
-    """A file in a store that is not what it should be."""
+    """A file in a store that is not a valid record."""
 
 
 class OtherFormatError(RecordError):
-    """A record that another version of kgnn can read; it is not to be overwritten."""
+    """A record of another version of kgnn, which must not be overwritten."""

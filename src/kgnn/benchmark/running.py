@@ -1,4 +1,4 @@
-"""Fill a store with the cells of a grid that it does not have yet."""
+"""Run the cells of a grid that have no record in a store yet."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kgnn.benchmark.store import Store
 
 
 class Estimates:
-    """Seconds of cells to come.
+    """Estimates of the seconds that cells take.
 
-    What has run with the same method on the same dataset tells it directly. For other pairs the
-    method's seconds per unit of size are taken from other datasets, or those of all methods.
+    They are medians over finished cells of the same method and dataset. For other pairs, the
+    seconds per unit of size come from the same method on other datasets, or else from all methods.
     ``sizes`` of datasets are in any unit.
 
     Examples
@@ -31,19 +31,19 @@ class Estimates:
     def __init__(self, sizes: Mapping[str, float], records: Iterable[Record] = ()) -> None:
         self.sizes = sizes
         self._seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self._known: dict[tuple[str, str], float] = {}  # estimates from what has run until now
+        self._known: dict[tuple[str, str], float] = {}  # cache of estimates
         for record in records:
             self.learn(record)
 
     def learn(self, record: Record) -> None:
-        """Take note of how long a cell took."""
+        """Update the estimates by a finished cell."""
         if record.outcome == "done":
             cell = record.cell
             self._seconds[cell.method, cell.dataset].append(record.result["seconds"])
             self._known.clear()
 
     def __call__(self, cell: Cell) -> float:
-        """Return the seconds that a cell will probably take."""
+        """Estimate the seconds of a cell."""
         pair = cell.method, cell.dataset
         if pair not in self._known:
             self._known[pair] = self._estimate(*pair)
@@ -64,21 +64,21 @@ class Estimates:
 
     @property
     def is_blind(self) -> bool:
-        """Whether nothing has run yet, so that estimates only order the cells."""
+        """Whether nothing has run yet, so that estimates are only good for ordering cells."""
         return not self._seconds
 
 
 @dataclass
 class Progress:
-    """How far a run is."""
+    """Progress of a run."""
 
     cells: Sequence[Cell]  # all of the grid
-    found: int  # how many were in the store already
+    found: int  # cells that were in the store already
     waiting: list[Cell]
     estimates: Estimates
     running: list[Cell] = field(default_factory=list)
-    finished: list[Record] = field(default_factory=list)  # by this run, whatever became of them
-    at_once: int = 1  # how many cells have run beside each other
+    finished: list[Record] = field(default_factory=list)  # by this run, with any outcome
+    at_once: int = 1  # most cells that have run in parallel
 
     @property
     def failed(self) -> list[Record]:
@@ -87,7 +87,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Guess the time that is left, with as many cells at once; None if nothing is known."""
+        """Estimate of the time left, with as many cells in parallel; None if unknown."""
         if self.estimates.is_blind:
             return None
         work = sum(map(self.estimates, [*self.waiting, *self.running]))
@@ -101,11 +101,11 @@ def run_missing(
     sizes: dict[str, float],
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Run the cells that have no finished record, longest first, and write each as it ends.
+    """Run the cells that have no finished record, longest first, and record each as it ends.
 
-    Two runs would do the same cells twice, so the store is locked while there is something to do.
+    The store is locked meanwhile, since a second run would run the same cells.
     """
-    # A record may have the dataset under another name; estimates go by those of the grid.
+    # A record may have another name for the dataset; estimates use those of the grid.
     records = [
         record if record.cell == cell else replace(record, cell=cell)
         for cell, record in zip(cells, store.find(cells), strict=True)
@@ -114,23 +114,23 @@ def run_missing(
     estimates = Estimates(sizes, records)
     finished = {record.cell.key for record in records}
     missing = [cell for cell in cells if cell.key not in finished]
-    # A long cell that starts last would keep one worker busy while the others have nothing to do.
+    # A long cell that starts last would keep one worker busy while the others are idle.
     missing.sort(key=estimates, reverse=True)
     progress = Progress(cells, len(records), missing.copy(), estimates)
 
     def started(cell: Cell) -> None:
-        if cell in progress.waiting:  # else it is tried again
+        if cell in progress.waiting:  # otherwise it is a retry
             progress.waiting.remove(cell)
             progress.running.append(cell)
             progress.at_once = max(progress.at_once, len(progress.running))
         watch(progress)
 
     watch(progress)
-    if not missing:  # an engine would start workers
+    if not missing:  # do not start workers for nothing
         return progress
     with (
         store.locked(),
-        closing(engine(missing, started, store.put)) as arriving,  # workers end whatever happens
+        closing(engine(missing, started, store.put)) as arriving,  # end workers even on errors
     ):
         for record in arriving:
             estimates.learn(record)

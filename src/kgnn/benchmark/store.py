@@ -1,8 +1,8 @@
-"""A store: a folder of records, to be read, copied, merged and deleted by hand.
+"""A store: a folder of records that can be read, copied, merged and deleted by hand.
 
-While a grid runs, each cell has a file of its own, ``DATASET/METHOD-SEED-KEY.json``. What is packed
-is in one file per dataset, ``DATASET.jsonl``, with a record on each line. A store may have both; of
-several records of one cell, the best counts.
+While a grid runs, each cell gets its own file, ``DATASET/METHOD-SEED-KEY.json``. Packed records are
+in one file per dataset, ``DATASET.jsonl``, one per line. A store may have both; of several records
+of a cell, the best counts.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from kgnn.progress import track
 _LOCK, _HOLDER = ".lock", ".lock-holder"
 _MOST_TOLD = 5  # lines of one file that cannot be read
 _TO_RUNS = (
-    ", or name another store: two runs would do the same cells. To use more processors, give one "
-    "run more --workers; to use more machines, --engine ray"
+    ", or choose another store: two runs would run the same cells. To use more processors, give "
+    "one run more --workers; to use more machines, --engine ray"
 )
 _logger = logging.getLogger(__name__)
 
 
 class StoreInUseError(KgnnError):
-    """A store that another process is filling or packing."""
+    """A store that another process is writing to."""
 
 
 class Packing(NamedTuple):
-    """What a packed store holds, and what became of its files."""
+    """Counts of what `Store.pack` did."""
 
     records: int
     files: int
-    singles: int  # files of one cell each, which are gone
+    singles: int  # files of single cells that were packed and removed
     outdated: int  # records that were dropped
 
 
 class Store:
-    """Records of cells in a folder, which is made when the first one is written.
+    """Records of cells in a folder, which is created when the first one is written.
 
     Examples
     --------
@@ -74,30 +74,30 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self._read: dict[Path, _Lines] = {}  # packed files, as they were when they were read
+        self._read: dict[Path, _Lines] = {}  # cache of packed files
 
     def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
-        """Send a worker the folder alone: what is packed may be large."""
+        """Pickle only the folder, because the cached records may be large."""
         return Store, (self.folder,)
 
     def path(self, cell: Cell) -> Path:
-        """Return where the record of a cell is, if there is one and it is not packed.
+        """Return the path for the unpacked record of a cell.
 
-        The key tells cells apart; the names before it are for people.
+        The key identifies the cell; the names before it are for readability.
         """
         dataset = Path(cell.dataset).name.replace(" ", "-")
         return self.folder / dataset / _file_name(cell)
 
     def put(self, record: Record) -> None:
-        """Write a record, all of it or nothing."""
+        """Write a record atomically."""
         write_text(self.path(record.cell), record.to_json())
 
     @contextmanager
     def locked(self, advice: str = _TO_RUNS) -> Iterator[None]:
-        """Keep other processes from filling or packing the store inside the block.
+        """Keep other processes from writing to the store inside the block.
 
-        Locks of the dead do not count. ``advice`` is told to those who wait for the lock. The
-        folder is left as it was found, if nothing is written to it.
+        Locks of dead processes do not count. ``advice`` ends the error message of other processes.
+        If nothing is written to a new folder, it is removed again.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         lock, holder = FileLock(self.folder / _LOCK), self.folder / _HOLDER
@@ -105,7 +105,7 @@ class Store:
             lock.acquire(blocking=False)
         except Timeout:
             raise StoreInUseError(
-                f"Another process is filling or packing the store {self.folder}{_told(holder)}. "
+                f"Another process is writing to the store {self.folder}{_told(holder)}. "
                 f"Wait until it is done{advice}."
             ) from None
         try:
@@ -114,41 +114,41 @@ class Store:
         finally:
             holder.unlink(missing_ok=True)
             with suppress(OSError):
-                (self.folder / _LOCK).unlink()  # while it is held, so that nobody waits for it
+                (self.folder / _LOCK).unlink()  # while held, so that no other process waits for it
             lock.release()
             with suppress(OSError):
                 self.folder.rmdir()  # only if it is empty
 
     def get(self, cell: Cell) -> Record | None:
-        """Return the best record of a cell; None without one, or with one that cannot be read."""
+        """Return the best record of a cell; None if there is none that can be read."""
         return self.find([cell])[0]
 
     def find(self, cells: Sequence[Cell]) -> list[Record | None]:
-        """Return the best record of each cell, as `get` does, in much less time."""
+        """Return the best record of each cell; much faster than `get` for each."""
         by_name = {path.name: path for path in _listed(self.folder, "*/*.json")}
         singles = [self._single(cell, by_name) for cell in cells]
-        files = self._packed()  # after the single files: once one is gone, they have its record
+        files = self._packed()  # after the single files, which may be packed in the meantime
         return [_best(cell, single, files) for cell, single in zip(cells, singles, strict=True)]
 
     def __iter__(self) -> Iterator[Record]:
-        """Yield the best record of each cell, ordered by name; warn of what cannot be read."""
+        """Yield the best record of each cell, ordered by name; warn about unreadable ones."""
         self._require_folder()
         found = list(_read_singles(_listed(self.folder, "**/*.json"), "is left out"))
         for path in _packed_files(self.folder, "**/*.jsonl"):  # after the single files, as above
             lines = _read_lines(path)
             for told in lines.damage("It is left out: delete the line and run its grid again."):
                 warnings.warn(told, KgnnWarning, stacklevel=2)
-            folder = path.with_suffix("")  # where its records were and are ordered
+            folder = path.with_suffix("")  # of its records before packing, for the order
             found += [(folder / _file_name(each.cell), each) for each in lines.records.values()]
         found.sort(key=lambda each: each[0])
         yield from best_of(record for _, record in found)
 
     def pack(self, newest: bool = False) -> Packing:
-        """Put the records of each dataset into one file, and remove their single files.
+        """Pack the records of each dataset into one file, then remove their single files.
 
-        These are removed once the packed file is on the disk. What cannot be read is not lost: a
-        single file stays and is named in a warning, a line in a packed file is an error. With
-        ``newest``, only the newest revision of each method that has results is kept.
+        Unreadable records are not lost: a single file stays, with a warning, and a line in a packed
+        file raises an error. With ``newest``, only the newest revision with results of each method
+        is kept.
         """
         self._require_folder()
         with self.locked(advice=""):
@@ -181,7 +181,7 @@ class Store:
     def _by_packed_file(
         self, paths: Iterable[Path]
     ) -> tuple[dict[Path, list[Record]], dict[Path, list[Path]]]:
-        """Return the records for each packed file, and the single files that some are from."""
+        """Return the records of each packed file, and the single files among their sources."""
         files = [_read_lines(path) for path in _packed_files(self.folder, "*.jsonl")]
         for lines in files:
             for told in lines.damage("Nothing was packed: delete the line, then pack again."):
@@ -199,13 +199,13 @@ class Store:
             raise DatasetUnavailableError(f"There is no folder {self.folder} with records.")
 
     def _inner(self) -> str:
-        """Say that stores are in this folder, where it is none itself."""
+        """Return a hint if this folder is not a store but contains stores."""
         found = [path.parent.parent for path in _listed(self.folder, "*/*/*.json")]
         found += [path.parent for path in _listed(self.folder, "*/*.jsonl")]
-        return f" Name the stores in it, such as {min(found)}." if found else ""
+        return f" Pass the stores in it, such as {min(found)}." if found else ""
 
     def _single(self, cell: Cell, by_name: dict[str, Path]) -> Record | RecordError | None:
-        """Return the record of a cell that has a file of its own, or what is wrong with it."""
+        """Return the unpacked record of a cell, or the error from reading it; None without one."""
         path = self.path(cell)
         if not path.exists():  # the same data may have had another name
             path = by_name.get(path.name, path)
@@ -215,8 +215,8 @@ class Store:
             return None
         except NotADirectoryError as error:
             raise ParameterError(
-                f"Records are kept in the folder {path.parent}, and there is a file in its place; "
-                "name another folder as the store."
+                f"Records belong in the folder {path.parent}, but that is a file; choose another "
+                "store."
             ) from error
         except OtherFormatError:
             raise
@@ -224,7 +224,7 @@ class Store:
             return error
 
     def _packed(self) -> list[_Lines]:
-        """Return what is packed; only files that have changed are read again."""
+        """Return the packed files; only changed ones are read again."""
         before, self._read = self._read, {}
         for path in _packed_files(self.folder, "*.jsonl"):
             known = before.get(path)
@@ -236,13 +236,13 @@ class Store:
         return list(self._read.values())
 
 
-# What changes when a file is replaced or written to; None without one.
+# Changes when a file is replaced or written to; None without a file.
 _State = tuple[int, int, int] | None
 
 
 @dataclass(frozen=True)
 class _Lines:
-    """What a packed file says."""
+    """The content of a packed file."""
 
     path: Path
     state: _State
@@ -254,9 +254,9 @@ class _Lines:
         return [error for error in self.errors if isinstance(error, OtherFormatError)]
 
     def damage(self, advice: str) -> Iterator[str]:
-        """Tell of lines that cannot be read, one by one if they are few."""
+        """Yield messages about unreadable lines: each of the first few, then a count."""
         for error in self.errors[:_MOST_TOLD]:
-            # One of another format says itself what to do.
+            # Errors about another format say what to do.
             yield f"{error}." if isinstance(error, OtherFormatError) else f"{error}. {advice}"
         if more := len(self.errors[_MOST_TOLD:]):
             yield f"{self.path} has {more:,} more line{'s' * (more > 1)} that cannot be read."
@@ -270,7 +270,7 @@ def _best(cell: Cell, single: Record | RecordError | None, files: list[_Lines]) 
     if found:
         return best_of(found)[0]
     for lines in files:
-        if lines.of_other_format:  # which may be of this very cell
+        if lines.of_other_format:  # it may be a record of this cell
             raise lines.of_other_format[0]
     if single is not None:
         _logger.warning("%s; the cell will run again", single)
@@ -283,7 +283,7 @@ def _file_name(cell: Cell) -> str:
 
 
 def _told(holder: Path) -> str:
-    """Say who holds a lock, as far as that can be read."""
+    """Say which process holds a lock, if known."""
     try:
         told = json.loads(holder.read_text(encoding="utf-8"))
         return f" (process {told['process']} on {told['machine']})"
@@ -308,21 +308,21 @@ def _listed(folder: Path, pattern: str) -> list[Path]:
 
 
 def _packed_files(folder: Path, pattern: str) -> list[Path]:
-    # The folder of a dataset may be called so, too.
+    # The folder of a dataset may match, too.
     found = (path for path in _listed(folder, pattern) if not path.is_dir())
     return sorted(path for path in found if path.name[0] != ".")
 
 
 def _read_singles(paths: Iterable[Path], fate: str) -> Iterator[tuple[Path, Record]]:
-    """Yield records with their paths, ordered by name; warn of what cannot be read."""
+    """Yield records with their paths, ordered by name; warn about unreadable ones."""
     visible = sorted(path for path in paths if path.name[0] != ".")
     for path in track(visible, "reading records"):
         try:
             yield path, _read(path)
-        except FileNotFoundError:  # it has been packed or deleted since
+        except FileNotFoundError:  # packed or deleted in the meantime
             continue
         except RecordError as error:
-            is_other = isinstance(error, OtherFormatError)  # and says itself what to do
+            is_other = isinstance(error, OtherFormatError)  # its message says what to do
             advice = "" if is_other else ": delete it, or run its grid again, which replaces it"
             warnings.warn(f"{error}. It {fate}{advice}.", KgnnWarning, stacklevel=3)
 
@@ -340,8 +340,8 @@ def _read(path: Path) -> Record:
 
 
 def _read_lines(path: Path) -> _Lines:
-    """Read a packed file; lines that cannot be read do not keep others from it."""
-    state = _state(path)  # before the content: if it changes now, it is read again
+    """Read a packed file; unreadable lines are collected as errors."""
+    state = _state(path)  # before the content, so that a later change is noticed
     records, errors = list[Record](), list[RecordError]()
     try:
         lines = path.read_bytes().split(b"\n")
@@ -368,11 +368,11 @@ def _order(record: Record) -> tuple[object, ...]:
 
 
 def _write_lines(path: Path, records: list[Record]) -> None:
-    """Write a packed file durably, once it has been read back equal; none without records."""
+    """Write a packed file durably after reading it back; without records, remove the file."""
     if path.is_dir():
         raise ParameterError(
-            f"Records are packed into the file {path}, and there is a folder in its place: that of "
-            "another dataset. Give one of the two datasets another name."
+            f"Records are packed into the file {path}, but that is a folder of another dataset. "
+            "Rename one of the two datasets."
         )
     if not records:
         path.unlink(missing_ok=True)
@@ -382,4 +382,4 @@ def _write_lines(path: Path, records: list[Record]) -> None:
         aside.write_bytes(content.encode())
         again = _read_lines(aside).records.values()
         if "".join(record.to_line() for record in again) != content:
-            raise RecordError(f"{path} was not written as it should be; nothing was removed")
+            raise RecordError(f"{path} was not written correctly; nothing was removed")

@@ -1,4 +1,4 @@
-"""Checks that ship with the package, for methods of ours and of others."""
+"""Checks for methods, those of kgnn and your own."""
 
 from kgnn.testing.methods import CHECKS, check_method
 

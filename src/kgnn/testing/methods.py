@@ -110,7 +110,7 @@ def does_not_depend_on_batch_mates(method: GraphClassifier) -> None:
 
 
 def takes_validation_graphs(method: GraphClassifier) -> None:
-    """VAL may be given, and may have a class that no training graph has."""
+    """A validation set may be passed, also with a class that no training graph has."""
     graphs, labels, new = _task()
     model = _fitted(method, graphs, labels, validation=(new[:6], [0, 1, 0, 1, 0, 2]))
     _require_probabilities(model.predict_proba(new), len(new), 2)
@@ -178,7 +178,7 @@ def learns_what_is_easy(method: GraphClassifier) -> None:
 
 
 def holds_out_every_label(method: GraphClassifier) -> None:
-    """Without validation graphs, a model that has not seen a label answers for its graph."""
+    """Without a validation set, each labeled graph gets an out-of-fold prediction."""
     graphs, labels, _ = _task()
     known = np.flatnonzero(labels != UNLABELED)
     held = _fitted(clone(method).set_params(cross_fit=2), graphs, labels).held_out_
@@ -214,13 +214,13 @@ def does_not_neglect_a_rare_class_that_is_balanced(method: GraphClassifier) -> N
 
 
 def rare_class() -> tuple[GraphDataset, Any, GraphDataset]:
-    """Return graphs that tell nothing of their labels, one in ten of which is a 1, and new ones."""
+    """Return random graphs with unrelated labels, one in ten of which is 1, and new graphs."""
     graphs = random_graphs(70, n_nodes=10, n_edges=14, n_node_labels=2)
     return graphs[:40], (np.arange(40) % 10 == 0).astype(np.int64), graphs[40:]
 
 
 def is_not_sure_of_what_contradicts_itself(method: GraphClassifier) -> None:
-    """Where equal graphs have different labels, no class of them is certain."""
+    """If equal graphs have different labels, no class is nearly certain for them."""
     graphs, labels = planted_motifs(2, n_nodes=12), np.array(["a", "b"])
     for rows, classes in ((np.zeros(24, int), labels[np.arange(24) % 2]),
                           (np.arange(24) % 2, labels[np.arange(24) // 2 % 2])):  # fmt: skip
@@ -229,7 +229,7 @@ def is_not_sure_of_what_contradicts_itself(method: GraphClassifier) -> None:
 
 
 def refuses_what_is_not_a_task(method: GraphClassifier) -> None:
-    """No labels, too few labels and things that are not graphs are refused."""
+    """Missing labels, too few labels, and objects that are not graphs are refused."""
     graphs, labels, _ = _task()
     for bad in ((graphs, np.full(24, UNLABELED)), (graphs, labels[:-1]), ([1, 2], [0, 1])):
         try:
@@ -240,7 +240,7 @@ def refuses_what_is_not_a_task(method: GraphClassifier) -> None:
 
 
 def keeps_the_scikit_learn_contract(method: GraphClassifier) -> None:
-    """The checks of scikit-learn that need no data pass."""
+    """Scikit-learn's checks that need no data pass."""
     name = type(method).__name__
     for check in (
         estimator_checks.check_estimator_cloneable,
@@ -257,7 +257,7 @@ def keeps_the_scikit_learn_contract(method: GraphClassifier) -> None:
 
 
 def is_the_same_after_saving(method: GraphClassifier) -> None:
-    """A model that is saved and opened again gives the same probabilities, to the last bit."""
+    """A saved and reopened model gives the same probabilities, to the last bit."""
     from kgnn.estimator.saving import open_model
 
     graphs, labels, new = _task()
