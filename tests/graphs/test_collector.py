@@ -49,7 +49,7 @@ def test_what_does_not_fit_is_refused_by_place(graphs, graph, message):
 
 def test_a_conflict_is_named_by_the_graphs_own_numbers(graphs):
     graphs.add("bare", 0, [], name="bare")
-    with pytest.raises(GraphDataError, match="second: the edge 1, 2 is there twice"):
+    with pytest.raises(GraphDataError, match="second: the edge 1, 2 occurs twice"):
         graphs.add("second", 3, [(2, 1), (1, 2)], edge_labels="ab", node_labels="CCC", name="two")
 
 

@@ -103,7 +103,7 @@ class TestNetworkx:
 
     def test_parallel_edges_that_disagree_are_refused(self):
         graph = nx.MultiGraph([(0, 1, {"label": "a"}), (0, 1, {"label": "b"})])
-        with pytest.raises(GraphDataError, match=r"graphs\[1\]: the edge 0, 1 is there twice"):
+        with pytest.raises(GraphDataError, match=r"graphs\[1\]: the edge 0, 1 occurs twice"):
             from_networkx([nx.Graph(), graph])
 
     def test_nodes_with_and_without_labels_are_refused(self):
@@ -233,7 +233,7 @@ class TestPyg:
             (Data(edge_index=torch.zeros(3, 1).long(), num_nodes=2), r"shape \(2, n\)"),
             (data(x=torch.full((2, 1), torch.nan)), "node attributes must be finite"),
             (data(x=torch.ones(2, 1), node_attributes=torch.ones(2, 1)), "join the two"),
-            (data(edge_weight=torch.tensor([1.0, 2.0])), "the edge 1, 0 is there twice"),
+            (data(edge_weight=torch.tensor([1.0, 2.0])), "the edge 1, 0 occurs twice"),
             ("graph", r"data_list\[0\] must be a PyG Data, got str"),
         ],
     )

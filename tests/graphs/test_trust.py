@@ -97,7 +97,7 @@ TWICE = {
     "gml-weight": (
         "x.gml",
         GML.replace("target 1 ]", "target 1 weight 1 weight 2 ]").format(""),
-        "an edge has one weight",
+        "an edge takes one weight",
     ),
     "gml-node": ("x.gml", GML.format('node [ id 0 label "C" ]'), "duplicated"),
 }
@@ -124,7 +124,7 @@ def test_a_column_of_labels_that_comes_twice_is_refused(tmp_path):
 
 def test_a_key_of_a_record_that_comes_twice_is_refused():
     text = Record(Cell("x", "y", "wl"), "failed", reason="r").to_json()
-    with pytest.raises(RecordError, match="'outcome' comes twice"):
+    with pytest.raises(RecordError, match="'outcome' occurs twice"):
         Record.from_json(text.replace('"outcome"', '"outcome": "done",\n  "outcome"', 1))
 
 
@@ -140,9 +140,11 @@ def test_a_setting_that_comes_twice_is_refused(kgnn, tmp_path):
 def test_a_class_that_a_graph_and_a_table_say_differently_is_refused(tmp_path):
     (tmp_path / "x.graphml").write_text(GRAPHML.format('<data key="d0">a</data>'))
     (tmp_path / "labels.csv").write_text("id,label\nx,b\n")
-    with pytest.raises(GraphDataError, match=r"class is 'a', but .*labels.csv says 'b'"):
+    with pytest.raises(
+        GraphDataError, match=r"the class in the graph is 'a', but 'b' in .*labels.csv"
+    ):
         load(tmp_path)
-    with pytest.raises(GraphDataError, match="says its class twice"):
+    with pytest.raises(GraphDataError, match="has two classes"):
         from_networkx([nx.Graph([(0, 1)], target=1, y=2)])
 
 
@@ -241,7 +243,7 @@ def test_a_long_name_of_an_encoding_does_not_fill_the_screen(tmp_path):
 
 def test_files_that_are_not_read_are_named(tmp_path):
     folder = tu_files.folder(tmp_path / "TINY", graph_attributes="0.5\n1\n", node_label="1\n")
-    with pytest.warns(KgnnWarning, match=r"not used: TINY_graph_attributes.txt, TINY_node_label.t"):
+    with pytest.warns(KgnnWarning, match=r"unused files: TINY_graph_attributes.txt, TINY_node_l"):
         load(folder)
 
 
@@ -262,7 +264,7 @@ def test_data_of_pyg_under_other_keys_are_named():
     here = data.Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]]), y=1, name="a")
     assert from_pyg([here])[0].name == "a"
     there = data.Data(num_nodes=2, pos=torch.zeros(2, 3), name="b")
-    with pytest.warns(KgnnWarning, match="data that are not used, under 'pos'; read are x, "):
+    with pytest.warns(KgnnWarning, match="unused data under 'pos'; the keys used are x, "):
         from_pyg([here, there])
 
 
@@ -271,8 +273,8 @@ def test_data_under_other_keys_are_named():
     graph.add_node(0, color="red", charge=1)
     graph.add_edge(0, 1, length=2.0)
     with (
-        pytest.warns(KgnnWarning, match="nodes have data that are not used, under 'color', 'charg"),
-        pytest.warns(KgnnWarning, match="edges have data that are not used, under 'length'"),
+        pytest.warns(KgnnWarning, match="nodes have unused data under 'color', 'charg"),
+        pytest.warns(KgnnWarning, match="edges have unused data under 'length'"),
     ):
         from_networkx([graph])
 

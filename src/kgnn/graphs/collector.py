@@ -1,4 +1,4 @@
-"""Gather graphs one by one, as most formats give them, and pack them: all at once or in runs."""
+"""Collect graphs one by one and pack them, all at once or in batches."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ Found = Iterator[tuple[str, dict[str, Any]]]
 # Yields graphs one by one, and calls the handler for each that cannot be read.
 ReadWith = Callable[[ErrorHandler], Found]
 
-# Nodes of a whole input that have no label, no attributes and no place among the ends of its edges:
-# a number of a few digits, or a typo in it, must not allocate a million times the memory.
+# Limit on nodes without edges, labels and attributes in an input: a number in a small file must not
+# make kgnn allocate gigabytes.
 MAX_BARE_NODES = 1 << 24
-_LIMIT = "KGNN_MAX_BARE_NODES"  # the environment variable that changes it
+_LIMIT = "KGNN_MAX_BARE_NODES"  # environment variable to change it
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BareNodes:
-    """Counts the nodes of which an input gives the number and nothing else."""
+    """Counts the nodes of an input without edges, labels and attributes."""
 
     def __init__(self) -> None:
         self.n = 0
 
     def check(self, place: str, n: int) -> None:
-        """Refuse more of them than an input may have."""
+        """Refuse nodes beyond the limit."""
         told = os.environ.get(_LIMIT, "")
         limit = int(told) if told.isascii() and told.isdecimal() else MAX_BARE_NODES
         if n and self.n + n > limit:
             before = f" after {self.n:,} in the graphs before" if self.n else ""
             raise GraphDataError(
-                f"{place}: {n:,} nodes have no edge, label or attribute{before}; an input may have "
-                f"{limit:,} such nodes (the environment variable {_LIMIT} changes that)"
+                f"{place}: {n:,} nodes have no edge, label or attribute{before}; the limit for an "
+                f"input is {limit:,} such nodes (the environment variable {_LIMIT} changes it)"
             )
 
 
 class GraphCollector:
-    """Graphs on their way into a `GraphDataset`, each with the place where it was found.
+    """Collects graphs for a `GraphDataset`, each with its place in the input for messages.
 
     Either all graphs have a kind of data or none; graphs without nodes (edges) need no data on
     nodes (edges). With ``directed``, directions of edges are kept. Errors begin with the place,
@@ -118,7 +118,7 @@ class GraphCollector:
         attributes = finite(node_attributes, f"{place}: node attributes")
         weights = finite(edge_weights, f"{place}: edge weights")
         if weights is not None and weights.ndim != 1:
-            raise GraphDataError(f"{place}: an edge has one weight, got {excerpt(weights[0])}")
+            raise GraphDataError(f"{place}: an edge takes one weight, got {excerpt(weights[0])}")
         of_edges = finite(edge_attributes, f"{place}: edge attributes")
         columns = (
             (self._node_labels, n_nodes, node_labels),
@@ -128,7 +128,7 @@ class GraphCollector:
             (self._edge_attributes, len(pairs), None if of_edges is None else _2d(of_edges)),
             (self._names, 1, None if name is None else [name]),
         )
-        # All checks come before all changes, so that a rejected graph leaves no trace.
+        # Check everything before changing anything, so that a rejected graph leaves no trace.
         for column, n, values in columns:
             column.check(place, n, values)
         _require_consistent(place, pairs, edge_labels, weights, of_edges, self._directed)
@@ -137,7 +137,7 @@ class GraphCollector:
         self._bare.check(place, n_bare)
         if self._n_nodes + n_nodes > MAX_NODES:
             raise GraphDataError(
-                f"{place}: a dataset holds at most {MAX_NODES} nodes, here are {n_nodes} after "
+                f"{place}: a dataset has at most {MAX_NODES} nodes, got {n_nodes} after "
                 f"{self._n_nodes}"
             )
         if name in self._place_of_name:
@@ -154,7 +154,7 @@ class GraphCollector:
         self._targets.append(None if is_unknown(target) else target)
 
     def dataset(self, name: str) -> GraphDataset:
-        """Pack all graphs that were added."""
+        """Pack all added graphs."""
         edge_counts = np.array([len(pairs) for pairs in self._edges], dtype=np.int64)
         first_nodes = offsets_of(np.array(self._node_counts, dtype=np.int64))[:-1]
         pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *self._edges])
@@ -176,7 +176,7 @@ class GraphCollector:
 
 
 def is_directed(directed: bool | str) -> bool:
-    """Read the option ``directed``, which is a text on the command line.
+    """Parse the option ``directed``, which is text on the command line.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def collect(name: str, found: Found) -> GraphDataset:
 def collect_readable(
     name: str, read: ReadWith, on_error: ErrorHandler | None = None, directed: bool = False
 ) -> GraphDataset:
-    """Pack the graphs that can be read into a dataset; without ``on_error``, all must be.
+    """Pack the readable graphs into a dataset; without ``on_error``, all must be readable.
 
     If one is skipped, graphs without a name are named by their position; see `collect_runs`.
     """
@@ -224,7 +224,7 @@ def collect_readable(
     except ArchiveError:
         raise
     except GraphDataError as error:
-        # That nothing is left follows from what is wrong with each graph.
+        # The reasons for each graph explain why none is left.
         raise skipped.error(f"'{name}'") if skipped.n else error from error
     if skipped.n:
         raise skipped.error(f"'{name}'")
@@ -236,7 +236,7 @@ def collect_readable(
 def collect_runs(
     name: str, read: ReadWith, on_error: ErrorHandler, directed: bool = False
 ) -> Iterator[GraphDataset]:
-    """Collect graphs as they are read and yield them as datasets of bounded size.
+    """Collect graphs while reading and yield datasets of bounded size.
 
     ``read`` is called with an error handler and yields graphs one by one. Graphs without a name are
     named by their position; skipped graphs count for it, too.
@@ -266,7 +266,7 @@ def collect_runs(
 
 
 def numbered(read: ReadWith, on_error: ErrorHandler) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Yield graphs with their position, for which those that cannot be read count, too."""
+    """Yield graphs with their position; unreadable graphs count, too."""
     n_unread = 0
 
     def count(error: GraphDataError) -> None:
@@ -279,7 +279,7 @@ def numbered(read: ReadWith, on_error: ErrorHandler) -> Iterator[tuple[int, str,
 
 
 def named(graphs: GraphDataset) -> GraphDataset:
-    """Name graphs without a name by their position, so that they keep it in any selection."""
+    """Name graphs without a name by their position, so that selections keep the name."""
     return _named_by(range(len(graphs)), graphs)
 
 
@@ -330,7 +330,7 @@ class _Column:
 
 
 def _require_text(place: str, what: str, values: Iterable[Hashable] | None) -> None:
-    """Reject what no text file could hold: writing the dataset would fail."""
+    """Reject labels and names that cannot be written to a text file."""
     if values is None or _is_plain(values):
         return
     for value in values:
@@ -388,7 +388,7 @@ def _require_consistent(
         if known.setdefault(edge, data) != data:
             u, v = pairs[row]
             raise GraphDataError(
-                f"{place}: the edge {u}, {v} is there twice, with different labels, weights or "
+                f"{place}: the edge {u}, {v} occurs twice, with different labels, weights or "
                 "attributes; one edge is kept between two nodes"
                 f"{'' if directed else ' (with directed=True one in each direction)'}"
             )

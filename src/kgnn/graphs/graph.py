@@ -19,9 +19,9 @@ ShortInts = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
 
-# Raised when the packed layout changes, so that old fingerprints and caches no longer match.
+# Incremented when the packed layout changes, so that old fingerprints and caches no longer match.
 LAYOUT = 1
-# Of edges in both directions, along an arc and against it.
+# For arcs with edges in both directions, along the edge, and against it.
 _ARROWS = ("↔", "→", "←")
 
 
@@ -58,8 +58,8 @@ class GraphDataset:
 
     Nodes are numbered over all graphs; graph ``g`` has the nodes
     ``node_offsets[g]:node_offsets[g + 1]``. An edge {u, v} is two *arcs*, u→v and v→u; a self loop
-    is one. Where directions are kept, each arc says whether the edge goes its way. Arcs are sorted
-    by source node, then by neighbor, so that
+    is one. For directed graphs, ``edge_directions`` marks the direction of each arc's edge. Arcs
+    are sorted by source node, then by neighbor, so that
     ``neighbors[arc_offsets[v]:arc_offsets[v + 1]]`` are the neighbors of node ``v`` and equal
     graphs have equal arrays. Build one with `kgnn.load`, `kgnn.from_networkx`, `kgnn.from_pyg` or
     `kgnn.graphs.packing.pack`.
@@ -73,7 +73,7 @@ class GraphDataset:
     neighbors : (n_arcs,) int32
         Neighbor of each arc, numbered over the whole dataset.
     targets : (n_graphs,) int64
-        Class of each graph as a position in ``class_names``; −1 if it is unknown.
+        Class of each graph as a position in ``class_names``; −1 if unknown.
     class_names : tuple of str
     node_labels : (n_nodes,) int32 or None
         Categorical label of each node as a position in ``node_label_names``.
@@ -84,8 +84,8 @@ class GraphDataset:
     edge_label_names : tuple of str
     edge_weights : (n_arcs,) float64 or None
     edge_directions : (n_arcs,) int8 or None
-        1 for an arc along an edge, −1 for one against it, 0 where there are edges in both
-        directions; None for undirected graphs. An arc against an edge has its label and weight.
+        1 for an arc along its edge, −1 for one against it, 0 if there are edges in both directions;
+        None for undirected graphs. An arc against an edge has the edge's label and weight.
     edge_attributes : (n_arcs, d) float64 or None
     graph_names : (n_graphs,) str or None
 
@@ -170,14 +170,14 @@ class GraphDataset:
 
     @property
     def arc_sources(self) -> ShortInts:
-        """Node that each arc starts from; not kept, since it takes as much memory as the arcs."""
+        """Source node of each arc; not cached, since it takes as much memory as the arcs."""
         return np.repeat(np.arange(self.n_nodes, dtype=np.int32), self.degrees)
 
     @cached_property
     def edge_counts(self) -> Ints:
-        """Number of edges of each graph: distinct pairs, a self loop counts once.
+        """Number of edges of each graph: distinct pairs, ordered ones in directed graphs.
 
-        Pairs are ordered where directions are kept.
+        A self loop counts once.
         """
         first_arc = self.arc_offsets[self.node_offsets]
         if self.edge_directions is not None:
@@ -204,7 +204,7 @@ class GraphDataset:
 
     @property
     def arc_kind_names(self) -> tuple[str, ...]:
-        """Labels of arcs, with an arrow where directions are kept."""
+        """Labels of arcs, with an arrow in directed graphs."""
         if self.edge_directions is None:
             return self.edge_label_names
         labels = ("",) if self.edge_labels is None else self.edge_label_names
@@ -214,7 +214,7 @@ class GraphDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the content: equal for equal graphs, from whatever file."""
+        """Hash of the content, equal for equal graphs from any file."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(f"kgnn {LAYOUT}".encode())
         for field, value in sorted((f.name, getattr(self, f.name)) for f in fields(self)):
@@ -284,10 +284,10 @@ class GraphDataset:
         )
 
     def with_nodes(self, kept: NDArray[np.bool_]) -> GraphDataset:
-        """Return the subgraphs that the kept nodes induce; the nodes are numbered anew."""
+        """Return the subgraphs induced by the kept nodes, with new node numbers."""
         between_kept = np.repeat(kept, self.degrees)
         between_kept &= kept.take(self.neighbors)
-        thinned = self.with_arcs(between_kept)  # nodes that are removed have no arcs any more
+        thinned = self.with_arcs(between_kept)  # removed nodes have no arcs now
         numbers = np.cumsum(kept, dtype=np.int32) - 1
         return replace(
             thinned,
@@ -300,7 +300,7 @@ class GraphDataset:
 
     def with_arcs(self, kept: NDArray[np.bool_]) -> GraphDataset:
         """Return the graphs with some of their arcs; keep both arcs of an edge or neither."""
-        arcs = np.flatnonzero(kept)  # both uses are faster than with the mask
+        arcs = np.flatnonzero(kept)  # faster than the mask
         return replace(
             self,
             arc_offsets=np.searchsorted(arcs, self.arc_offsets),
@@ -312,7 +312,7 @@ class GraphDataset:
         )
 
     def without_edge_data(self) -> GraphDataset:
-        """Return the graphs with edges that are all alike."""
+        """Return the graphs without labels, weights, directions and attributes of edges."""
         return replace(
             self,
             edge_labels=None,
@@ -374,7 +374,7 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
-        """Number of edges; a self loop counts once, and two edges that run both ways are two."""
+        """Number of edges; a self loop counts once, directed edges both ways count twice."""
         return len(self.edges)
 
     @property
@@ -408,7 +408,7 @@ class Graph:
     def edges(self) -> Ints:
         """Edges as an ``(n_edges, 2)`` array of local node numbers.
 
-        The smaller one is first, or, where directions are kept, the one that the edge leaves.
+        The smaller number is first; in directed graphs, the source of the edge.
         """
         return self.arcs[self._is_edge]
 

@@ -1,4 +1,4 @@
-"""Lists of graphs of any known kind, as a `GraphDataset`; from and to networkx."""
+"""Convert lists of graphs of any known kind to a `GraphDataset`; from and to networkx."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Keys of data on nodes, then on edges.
 _USUAL = ("label", "attributes", "label", "weight", "attributes")
-# What GML, GEXF and drawing programs add to nodes and edges; it says nothing of the graph.
+# Keys that GML, GEXF and drawing programs add to nodes and edges; they carry no information.
 _OF_FORMATS = ("id", "viz", "graphics", "key")
 
 
@@ -209,7 +209,7 @@ def pack_networkx(
     for row, (graph, place) in enumerate(zip(graphs, places, strict=True)):
         own_name = None if graph_names is None else graph_names[row]
         try:
-            # An edge without a direction runs both ways.
+            # An undirected edge becomes two directed ones.
             found = _parts(place, graph.to_directed(as_view=True) if directed else graph, keys)
             collector.add(place, **found, target=targets[row], name=own_name)
         except GraphDataError as error:
@@ -218,7 +218,7 @@ def pack_networkx(
 
 
 def to_networkx(dataset: GraphDataset) -> list[nx.Graph]:
-    """Turn a dataset into networkx graphs, from which `from_networkx` makes the same dataset.
+    """Convert a dataset to networkx graphs; `from_networkx` restores the dataset.
 
     Nodes are numbered from 0; labels have the key ``label``, attributes ``attributes``, weights of
     edges ``weight``; ``target`` and ``name`` are in ``graph.graph``.
@@ -252,19 +252,19 @@ def _parts(place: str, graph: nx.Graph, keys: Sequence[str | None]) -> dict[str,
 
 
 def _warn_of_unread(graphs: Sequence[nx.Graph], keys: Sequence[str | None]) -> None:
-    """Name the data of nodes and edges that are under other keys than those that are read."""
+    """Warn about data of nodes and edges under keys that are not read."""
     for what, read in (("node", keys[:2]), ("edge", keys[2:])):
         others: dict[Any, None] = {}
         for graph in graphs:
             items = graph.nodes(data=True) if what == "node" else graph.edges(data=True)
             for *_, data in items:
                 others.update(dict.fromkeys(key for key in data if key not in read))
-        # Who leaves out what has a usual name knows of it.
+        # Do not warn about usual keys that the caller has excluded.
         if others := {key: None for key in others if key not in (*_USUAL, *_OF_FORMATS)}:
             listed = excerpt(", ".join(map(repr, others)), 100)
             used = " and ".join(repr(key) for key in read if key is not None) or "nothing"
             warnings.warn(
-                f"The {what}s have data that are not used, under {listed}; read are {used}.",
+                f"The {what}s have unused data under {listed}; the keys used are {used}.",
                 KgnnWarning,
                 stacklevel=4,
             )
@@ -297,7 +297,7 @@ def _target_of(graph: Any) -> Hashable | None:
     found = {key: target for key, target in told.items() if not is_unknown(target)}
     if len({class_name(target) for target in found.values()}) > 1:
         both = " and ".join(f"{key}={excerpt(repr(own), 40)}" for key, own in found.items())
-        raise GraphDataError(f"a graph says its class twice: {both}; give one of them")
+        raise GraphDataError(f"a graph has two classes: {both}; keep one of them")
     return next(iter(found.values()), None)
 
 
@@ -308,7 +308,7 @@ def _values(
     key: str | None,
     is_label: bool = False,
 ) -> list[Any] | None:
-    """Return what all nodes or edges of a graph have under a key, or None if none has it."""
+    """Return the values of a key for all nodes or edges of a graph; None if none has it."""
     values = [None if key is None else data.get(key) for _, data in items]
     if is_label:  # pandas has NaN for a missing one
         values = [None if isinstance(v, float) and v != v else v for v in values]

@@ -1,4 +1,4 @@
-"""Labels and names as people give them, and as codes: positions in a list of names."""
+"""Convert labels and names to codes, which are positions in a list of names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgnn.errors import GraphDataError, KgnnError, excerpt
 def by_position(values: Any, what: str, error: type[KgnnError] = GraphDataError) -> list[Any]:
     """List the values of any container in order, as plain Python values.
 
-    All containers agree on iteration; ``values[row]`` of a pandas Series looks in its index. A
+    Iterates instead of indexing, because ``values[row]`` of a pandas Series uses its index. A
     column (rows of one value each) is read as its values. ``what`` names the argument in messages.
 
     Examples
@@ -24,8 +24,8 @@ def by_position(values: Any, what: str, error: type[KgnnError] = GraphDataError)
     """
     if isinstance(values, Mapping | Set):
         raise error(
-            f"{what} must be in the order of the graphs, got a {type(values).__name__}, "
-            "which is not looked up by graph; give a list"
+            f"{what} must be in the order of the graphs, got a {type(values).__name__}, which has "
+            "no such order; pass a list"
         )
     n_axes = getattr(values, "ndim", 1)
     if not isinstance(values, Iterable) or n_axes == 0:
@@ -36,7 +36,7 @@ def by_position(values: Any, what: str, error: type[KgnnError] = GraphDataError)
 
 
 def targets_by_position(targets: Any, what: str = "targets") -> list[Hashable | None]:
-    """List classes that are given in Python; None for unknown ones.
+    """List the classes of graphs given in Python; None for unknown ones.
 
     Examples
     --------
@@ -47,24 +47,24 @@ def targets_by_position(targets: Any, what: str = "targets") -> list[Hashable | 
 
 
 def known_or_none(label: Any) -> Any:
-    """Return a label, or None if it stands for an unknown one: `is_unknown`, or the number −1."""
+    """Return a label, or None if it means unknown: see `is_unknown`, or the number −1."""
     if is_unknown(label) or (isinstance(label, int | float) and label == -1):
         return None
     return label
 
 
 def is_unknown(label: Any) -> bool:
-    """Tell whether a label stands for an unknown one: None, NaN, pandas' NA and NaT, empty text."""
+    """Tell whether a label means unknown: None, NaN, pandas' NA and NaT, empty text."""
     if label is None or (isinstance(label, str) and not label):
         return True
     try:
         return bool(label != label)
-    except TypeError:  # comparing pandas.NA gives no truth value
+    except TypeError:  # comparisons with pandas.NA have no truth value
         return True
 
 
 def class_name(label: Any) -> str:
-    """Return the name that a label of a graph, a node or an edge has in a dataset.
+    """Return the name in a dataset for a label of a graph, a node or an edge.
 
     A pandas column with a missing label turns the label 1 into 1.0, so both have the same name.
 
@@ -134,7 +134,7 @@ def _sort_key(name: str) -> tuple[int, int, str]:
 
 
 def require_length(values: Sequence[Any] | NDArray[Any] | None, n: int, what: str) -> None:
-    """Raise an error if there are values, but not ``n`` of them."""
+    """Raise an error if values are given, but not ``n`` of them."""
     if values is not None and len(values) != n:
         raise GraphDataError(f"expected {n} {what}, got {len(values)}")
 

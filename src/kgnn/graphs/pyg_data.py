@@ -116,7 +116,7 @@ def _warn_of_unread(graphs: list[Any]) -> None:
     if others := [key for key in keys if key not in (*_READ, *_ABOUT)]:
         listed = excerpt(", ".join(map(repr, others)), 100)
         warnings.warn(
-            f"The graphs have data that are not used, under {listed}; read are {', '.join(_READ)}.",
+            f"The graphs have unused data under {listed}; the keys used are {', '.join(_READ)}.",
             KgnnWarning,
             stacklevel=3,
         )

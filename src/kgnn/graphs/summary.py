@@ -1,4 +1,4 @@
-"""Drawings of graphs too large or too dense to draw: groups of nodes instead of nodes."""
+"""Drawings of graphs that are too large or too dense: groups of nodes instead of nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgnn.graphs.drawing import DRAWABLE, Places, Sketch, colors_by_frequency, d
 from kgnn.graphs.graph import Graph, Ints
 from kgnn.seeds import generator
 
-MOST_EDGES = 2500  # of a graph whose lines can still be told apart
+MOST_EDGES = 2500  # with more, the lines of a drawing cannot be distinguished
 _GROUPS = 90
 _ROUNDS = 24
 _LINES = 500
@@ -35,14 +35,14 @@ class Groups:
 
 
 def is_hairball(graph: Graph) -> bool:
-    """Tell whether a drawing of all nodes and edges would show nothing."""
+    """Tell whether a drawing of all nodes and edges would be unreadable."""
     return graph.n_nodes > DRAWABLE or graph.n_edges > MOST_EDGES
 
 
 def draw_whole(
     graph: Graph, *, colors: Mapping[str, str] | None = None, width: float, height: float
 ) -> Markup:
-    """Draw a graph: its nodes, or groups of them where there are too many nodes or edges.
+    """Draw a graph: its nodes, or groups of nodes if there are too many nodes or edges.
 
     ``colors`` are those of the labels of nodes.
 
@@ -74,7 +74,7 @@ def draw_whole(
 
 
 def _lines(places: Places, groups: Groups) -> list[Markup]:
-    """Draw the edges between groups: the thicker, the more; of very many the weightiest alone."""
+    """Draw the edges between groups, thicker for more; of very many, only the strongest."""
     order = np.argsort(-groups.weights, kind="stable")
     strongest: dict[int, int] = {}  # of each group
     for at in order.tolist():
@@ -93,7 +93,7 @@ def _lines(places: Places, groups: Groups) -> list[Markup]:
 
 
 def grouped(graph: Graph, most: int = _GROUPS) -> Groups:
-    """Merge neighboring nodes, again and again, until there are few enough groups.
+    """Merge neighboring nodes repeatedly until there are at most ``most`` groups.
 
     In each round about half of the groups, rather the larger ones, are centers, and the others join
     the center that most edges lead to. Components that are left over at the end are put together.
@@ -120,7 +120,7 @@ def grouped(graph: Graph, most: int = _GROUPS) -> Groups:
 
 
 def _merged(of_node: Ints, ends: Ints, n: int, most: int, number: int) -> Ints:
-    """Let groups that are no centers join the center that they have the most to do with."""
+    """Merge groups into the neighboring center with which they share the most edges."""
     pairs = of_node[ends]
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     links = csr_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n))
@@ -130,7 +130,7 @@ def _merged(of_node: Ints, ends: Ints, n: int, most: int, number: int) -> Ints:
     importance = np.diff(links.indptr) * (0.5 + noise)
     is_center = importance >= np.median(importance)
     source = np.repeat(np.arange(n), np.diff(links.indptr))
-    # A large group does not draw everything to itself.
+    # Keep large groups from absorbing everything.
     pull = np.where(
         is_center[links.indices] & ~is_center[source], links.data / np.sqrt(sizes[links.indices]), 0
     )
@@ -138,7 +138,7 @@ def _merged(of_node: Ints, ends: Ints, n: int, most: int, number: int) -> Ints:
     joining, first = np.unique(source[order], return_index=True)
     best = order[first]  # the strongest pull on each group that has neighbors
     joining, best = joining[pull[best] > 0], best[pull[best] > 0]
-    # The smallest first, and no more of them than are too many.
+    # Merge the smallest first, and only as many as needed.
     kept = np.argsort(sizes[joining], kind="stable")[: n - most]
     joins = np.arange(n)
     joins[joining[kept]] = links.indices[best[kept]]
@@ -147,7 +147,7 @@ def _merged(of_node: Ints, ends: Ints, n: int, most: int, number: int) -> Ints:
 
 
 def _notes(graph: Graph, groups: Groups, colors: Mapping[str, str] | None) -> list[tuple[str, str]]:
-    """Return the color of each group, that of its most frequent label, and what it is."""
+    """Return the color of each group, by its most frequent label, and its description."""
     n, sizes = len(groups.sizes), groups.sizes.tolist()
     labels = graph.node_labels
     if labels is None:

@@ -146,7 +146,7 @@ class TestDamage:
         with pytest.raises(ArchiveError, match="not a zip archive"):
             TextFiles(path)
 
-    @pytest.mark.filterwarnings("ignore:.*not used")  # of a file whose name was damaged
+    @pytest.mark.filterwarnings("ignore:.*unused files")  # of a file whose name was damaged
     @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
     def test_no_damaged_byte_causes_anything_but_our_own_error(self, path, compression):
         content = zipped(compression=compression)

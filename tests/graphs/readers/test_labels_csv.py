@@ -53,14 +53,14 @@ def test_a_repeated_id_is_fine_as_long_as_it_says_the_same(tmp_path):
         ("", "labels.csv is empty: expected a header such as id,label"),
         (
             "a,x\nb,y\n",
-            "line 1: expected a header with the columns id and label, got a, x; name others with "
-            "--id-column NAME and --label-column NAME",
+            "line 1: expected a header with the columns id and label, got a, x; choose other "
+            "columns with --id-column NAME and --label-column NAME",
         ),
-        ("id,active\na,x\n", "got id, active; name others with --label-column active"),
-        ("mol,label\na,x\n", "got mol, label; name others with --id-column mol"),
-        ("id,label\na,x\nb,y\na,z\n", "line 4: 'a' is z here, but x in line 2; a graph has one"),
+        ("id,active\na,x\n", "got id, active; choose other columns with --label-column active"),
+        ("mol,label\na,x\n", "got mol, label; choose other columns with --id-column mol"),
+        ("id,label\na,x\nb,y\na,z\n", "line 4: 'a' is z here, but x in line 2; a graph can"),
         ("id,label\na,x\na,\n", "line 3: 'a' is unlabeled here, but x in line 2"),
-        ("id,label\n,x\n", "line 2: there is no id before 'x'"),
+        ("id,label\n,x\n", "line 2: the id of label 'x' is missing"),
         ("id,label\na,x,1\n", "line 2: expected 2 cells, got 3"),
         (b"id,label\na,\xff\xfe\n", "labels.csv, line 2: not UTF-8 text"),
     ],
@@ -112,7 +112,7 @@ class TestMatching:
         table = {"mol1": Label("x", 2), "Mol2": Label("x", 3, "labels.csv"), **_strangers(5)}
         message = (
             r"labels.csv, line 3: there is no graph 'Mol2' \(nearest: mol2.*\); 5 more are "
-            r"unknown: s0, s1, s2, …\. Correct them"
+            r"unknown: s0, s1, s2, …\. Correct the ids"
         )
         with pytest.raises(GraphDataError, match=message):
             labels_of(NAMED, table)
@@ -122,7 +122,7 @@ class TestMatching:
 
     def test_two_ids_of_one_graph_must_agree(self):
         table = {"mol1": Label("x", 2), "mol1.gml": Label("y", 3)}
-        with pytest.raises(GraphDataError, match="'mol1.gml' and 'mol1' are one graph"):
+        with pytest.raises(GraphDataError, match="'mol1.gml' and 'mol1' are the same graph"):
             labels_of(NAMED, table)
 
     def test_two_ids_of_one_graph_may_know_more_and_less(self):
@@ -133,7 +133,7 @@ class TestMatching:
         graphs, table = cycles_and_trees(2), {"0": Label("ring", 2)}
         assert labels_of(graphs[1:], table, keep_targets=False) == ["ring"]
         assert labels_of(graphs.with_targets([-1, 1]), table, keep_targets=True) == ["ring", "tree"]
-        with pytest.raises(GraphDataError, match="'0' is ring by --labels, but cycle in the data"):
+        with pytest.raises(GraphDataError, match="'0' is ring in --labels, but cycle in the data"):
             labels_of(graphs, table, keep_targets=True)
 
 
@@ -151,7 +151,7 @@ class TestMerging:
 
     def test_contradictions_are_named_by_both_files(self):
         tables = [{"1": Label("x", 2, "a.csv")}, {"1": Label("y", 5, "b.csv")}]
-        message = "b.csv, line 5: '1' is y here, but x in a.csv, line 2; a graph has one label"
+        message = "b.csv, line 5: '1' is y here, but x in a.csv, line 2; a graph can have only one"
         with pytest.raises(GraphDataError, match=message):
             merge_labels(tables)
 

@@ -82,7 +82,7 @@ def test_an_empty_file_is_refused(tmp_path, text):
 def test_a_data_field_that_comes_twice_is_refused_with_both_values(tmp_path):
     twice = record("CCN", "b", label="no").replace("$$$$", ">  <label>\nyes\n\n$$$$")
     path = written(tmp_path, record("CCO", "a", label="yes") + twice)
-    with pytest.raises(GraphDataError, match=r"line \d+: .*'label' comes twice, .*'no'.*'yes'"):
+    with pytest.raises(GraphDataError, match=r"line \d+: .*'label' occurs twice, .*'no'.*'yes'"):
         load(path)
     skipped = Skipped()
     assert [graph.name for graph in load(path, on_error=skipped)] == ["a"]

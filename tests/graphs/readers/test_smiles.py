@@ -97,7 +97,7 @@ class TestRefusals:
             (
                 "a,b\nCCO,1\n",
                 {},
-                r"no column named smiles or .* only a, b; name it with smiles_column",
+                r"no column named smiles or .* only a, b; choose one with smiles_column",
             ),
             ("smiles\nCCO\n", {"target_column": "t"}, "no column 't', only smiles"),
             ("smiles,y\nCCO,1\nCC\n", {}, "line 3: expected 2 cells, got 1"),
@@ -150,7 +150,7 @@ class TestSmiFiles:
         path.write_text(text)
         with pytest.raises(GraphDataError, match="holds no molecules"):
             smiles.read(path)
-        with pytest.raises(GraphDataError, match="no columns to name with target_column"):
+        with pytest.raises(GraphDataError, match="has no columns; target_column cannot"):
             smiles.read(path, target_column="y")
 
 

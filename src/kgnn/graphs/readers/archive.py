@@ -32,7 +32,7 @@ _DAMAGE = (
     NotImplementedError,
     OSError,
     ValueError,
-    LookupError,  # of a member without a name
+    LookupError,  # a member without a name
     MemoryError,  # LZMA allocates as much as the file asks for
 )
 
@@ -45,7 +45,7 @@ class TextFiles:
         if path.is_dir():
             members = sorted(path.iterdir())
             for file in members:
-                if file.suffix == ".txt":  # in the layout of any dataset here, it is a file
+                if file.suffix == ".txt":  # datasets here only use .txt for files
                     require_file(file)
             self._members = {f.name: str(f) for f in members if f.is_file()}
         elif path.exists():
@@ -58,11 +58,11 @@ class TextFiles:
         return sorted(self._members)
 
     def where(self, name: str) -> str:
-        """Return where a file is, for messages."""
+        """Return the location of a file, for messages."""
         return str(self.path / name) if self.path.is_dir() else f"{self.path}:{self._members[name]}"
 
     def chunks(self, name: str, size: int = 1 << 23) -> Iterator[bytes]:
-        """Yield a file in pieces of whole lines, without the blank lines at its end."""
+        """Yield a file in chunks of whole lines, without trailing blank lines."""
         rest = b""
         with self._open(name) as stream:
             is_start = True
@@ -93,7 +93,7 @@ class TextFiles:
                     f"{self.where(name)} cannot be read: {error.strerror or error}"
                 ) from error
             return
-        # A member cannot be longer than its size in the directory, which was checked.
+        # A member cannot exceed its size in the directory, which was checked.
         try:
             with zipfile.ZipFile(self.path) as archive, archive.open(self._members[name]) as stream:
                 yield stream
@@ -101,13 +101,13 @@ class TextFiles:
             raise
         except _DAMAGE as error:
             raise ArchiveError(
-                f"{self.where(name)} is damaged or truncated: {excerpt(error)}. Get the archive "
-                "again."
+                f"{self.where(name)} is damaged or truncated: {excerpt(error)}. Download the "
+                "archive again."
             ) from error
 
 
 def require_file(path: Path) -> None:
-    """Refuse what stands in a folder in the place of a file: a broken link, a pipe, a folder."""
+    """Refuse a path that is not a file, such as a broken link, a pipe or a folder."""
     if path.is_file():
         return
     what = "is a folder" if path.is_dir() else "is a pipe or a device"
@@ -125,7 +125,7 @@ def _checked_members(path: Path, max_bytes: int) -> dict[str, str]:
             infos = [info for info in archive.infolist() if not info.is_dir()]
     except _DAMAGE as error:
         raise ArchiveError(
-            f"{path} is truncated or not a zip archive: {excerpt(error)}. Get it again."
+            f"{path} is truncated or not a zip archive: {excerpt(error)}. Download it again."
         ) from error
     _reject_bombs(path, [info.file_size for info in infos], max_bytes)
     members: dict[str, str] = {}

@@ -51,7 +51,7 @@ def read(
 def stream(
     path: Path, on_error: ErrorHandler = raise_error, directed: bool | str = False
 ) -> Iterator[GraphDataset]:
-    """Read a file in runs of bounded size."""
+    """Read a file as datasets of bounded size."""
     found = partial(_graphs_in, path, None)
     return collect_runs(stem(path), found, on_error, is_directed(directed))
 
@@ -67,11 +67,11 @@ def _graphs_in(path: Path, max_bytes: int | None, on_error: ErrorHandler) -> Fou
         else:
             yield place, graph
     if place is None:
-        raise GraphDataError(f"{path} holds no graphs; each line is to be a JSON object")
+        raise GraphDataError(f"{path} holds no graphs; each line must be a JSON object")
 
 
 def graph_of_line(place: str, line: str) -> dict[str, Any]:
-    """Return what `GraphCollector.add` takes of a line; errors begin with the place."""
+    """Return the arguments of `GraphCollector.add` from a line; errors begin with the place."""
     try:
         return _graph(_parsed(line))
     except RecursionError as error:
@@ -81,9 +81,9 @@ def graph_of_line(place: str, line: str) -> dict[str, Any]:
 
 
 def write(dataset: GraphDataset, path: str | Path) -> None:
-    """Write a dataset so that `read` gives it back; a path in ``.gz`` is compressed.
+    """Write a dataset for `read`; a path that ends in ``.gz`` is compressed.
 
-    Where directions are kept, read it with ``directed=True``.
+    Read directed graphs with ``directed=True``.
     """
     has_names = dataset.graph_names is not None
     with writing_lines(Path(path)) as stream:
@@ -92,7 +92,7 @@ def write(dataset: GraphDataset, path: str | Path) -> None:
 
 
 class _LineError(Exception):
-    """What is wrong with a line; the caller adds its number."""
+    """An invalid line; the caller adds its number."""
 
 
 def _parsed(line: str) -> dict[str, Any]:
@@ -104,14 +104,14 @@ def _parsed(line: str) -> dict[str, Any]:
         raise _LineError(f"not valid JSON: {error.msg} at column {error.colno}") from error
     except RepeatedKeyError as error:
         raise _LineError(str(error)) from error
-    except ValueError as error:  # such as a number of many thousand digits
+    except ValueError as error:  # such as a number with thousands of digits
         raise _LineError(f"not valid JSON: {error}") from error
     if not isinstance(record, dict):
         raise _LineError(f"expected an object with nodes and edges, got {_shown(record)}")
     _require_keys(record, _GRAPH_KEYS)
     for key in ("nodes", "edges"):
         if key not in record:
-            raise _LineError(f"there is no '{key}' among its keys {sorted(record)}")
+            raise _LineError(f"the key '{key}' is missing; it has the keys {sorted(record)}")
     return record
 
 
@@ -130,7 +130,7 @@ def _require_keys(record: dict[str, Any], known: tuple[str, ...]) -> None:
 
 
 def _graph(record: dict[str, Any]) -> dict[str, Any]:
-    """Turn a record into what `GraphCollector.add` takes."""
+    """Convert a record to the arguments of `GraphCollector.add`."""
     n_nodes, node_labels, attributes = _nodes(record["nodes"])
     pairs, edge_labels = _edges(record["edges"])
     return {
@@ -216,9 +216,9 @@ def _label(what: str, value: Any) -> str | int | float:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
-        return json.dumps(value)  # true, as it stands in the file
+        return json.dumps(value)  # true, as in the file
     if isinstance(value, float) and value.is_integer():
-        return int(value)  # 1 and 1.0 are one label
+        return int(value)  # 1 and 1.0 are the same label
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise _LineError(f"{what} must be text or a number, got {_shown(value)}")

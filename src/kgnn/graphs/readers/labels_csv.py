@@ -1,4 +1,4 @@
-"""Read from a CSV file which graph has which class."""
+"""Read the classes of graphs from a CSV file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kgnn.graphs.labels import encode
 from kgnn.graphs.readers.text import Row, csv_rows, find_column, is_formula
 
 _MAX_IDS = 3  # in a message
-_MAX_COMPARED = 20_000  # names that a misspelled one is compared with
+_MAX_COMPARED = 20_000  # names to search for one similar to a misspelled id
 _FILE_ENDING = re.compile(r"\.(graphml|gml|gexf)(\.gz)?$", re.IGNORECASE)
 
 
 class Label(NamedTuple):
-    """The class of a graph, None if it is unknown, and where it was read."""
+    """The class of a graph, None if unknown, and where it was read."""
 
     text: str | None
     line: int
@@ -53,7 +53,7 @@ def read_labels(
     for row in rows:
         name, label = row.cells[id_place], Label(row.cells[label_place] or None, row.line, path)
         if not name:
-            raise GraphDataError(f"{label.place}: there is no id before '{label.text}'")
+            raise GraphDataError(f"{label.place}: the id of label '{label.text}' is missing")
         known = labels.setdefault(name, label)
         if known.text != label.text:
             raise _contradiction(name, label, known)
@@ -61,19 +61,19 @@ def read_labels(
 
 
 def _no_columns(path: Path, header: Row, needed: Mapping[str, int | None]) -> str:
-    """Say which columns there are, and which option names the one that is missing."""
+    """Name the existing columns, and the option for the missing one."""
     missing = [name for name, place in needed.items() if place is None] or list(needed)
     free = [name for place, name in enumerate(header.cells) if place not in needed.values()]
     named = free[0] if len(free) == len(missing) == 1 else "NAME"
     options = " and ".join(f"--{name}-column {named}" for name in missing)
     return (
         f"{path}, line {header.line}: expected a header with the columns id and label, got "
-        f"{excerpt(', '.join(header.cells), 300)}; name others with {options}"
+        f"{excerpt(', '.join(header.cells), 300)}; choose other columns with {options}"
     )
 
 
 def merge_labels(tables: Iterable[Mapping[str, Label]]) -> dict[str, Label]:
-    """Join tables of labels; a label that is unknown in one may be known in another.
+    """Merge tables of labels; a label that is unknown in one may be known in another.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _contradiction(name: str, label: Label, known: Label) -> GraphDataError:
     place = f"line {known.line}" if known.source == label.source else known.place
     return GraphDataError(
         f"{label.place}: '{excerpt(name)}' is {excerpt(label.text or 'unlabeled')} here, but "
-        f"{excerpt(known.text or 'unlabeled')} in {place}; a graph has one label"
+        f"{excerpt(known.text or 'unlabeled')} in {place}; a graph can have only one label"
     )
 
 
@@ -107,7 +107,7 @@ def label_graphs(
     ignore_unknown: bool = False,
     keep_targets: bool = False,
 ) -> tuple[GraphDataset, list[str]]:
-    """Return the graphs with these labels as targets, and the ids that are of no graph.
+    """Return the graphs with these labels as targets, and the ids that match no graph.
 
     Ids are names of graphs (of files, with or without their ending), or numbers from 0 if the
     graphs have no names. An id of no graph is an error without ``ignore_unknown``. With
@@ -134,8 +134,8 @@ def label_graphs(
             found[row], id_of[row] = label.text, name
         elif label.text not in (None, found[row]):
             raise GraphDataError(
-                f"{label.place}: '{name}' and '{id_of[row]}' are one graph, but have different "
-                "labels"
+                f"{label.place}: '{name}' and '{id_of[row]}' are the same graph, but have "
+                "different labels"
             )
     if unknown and not ignore_unknown:
         raise GraphDataError(_unknown_in_words(unknown, list(row_of)))
@@ -149,8 +149,8 @@ def _with_targets(graphs: GraphDataset, labels: list[str | None]) -> list[str | 
     for graph, label in zip(graphs, labels, strict=True):
         if None not in (label, graph.target) and label != graph.target:
             raise GraphDataError(
-                f"'{graph.name}' is {label} by --labels, but {graph.target} in the data; a graph "
-                "has one label"
+                f"'{graph.name}' is {label} in --labels, but {graph.target} in the data; a graph "
+                "can have only one label"
             )
     return [label or graph.target for graph, label in zip(graphs, labels, strict=True)]
 
@@ -164,6 +164,6 @@ def _unknown_in_words(unknown: Mapping[str, Label], names: list[str]) -> str:
         rest = ", …" if len(others) > _MAX_IDS else ""
         more = f"; {len(others)} more are unknown: {', '.join(others[:_MAX_IDS])}{rest}"
     return (
-        f"{unknown[first].place}: there is no graph '{first}' ({hint}){more}. Correct them, "
-        "or leave them out with --ignore-unknown"
+        f"{unknown[first].place}: there is no graph '{first}' ({hint}){more}. Correct the ids, "
+        "or ignore them with --ignore-unknown"
     )

@@ -1,4 +1,4 @@
-"""What files of molecules have in common: a row for each, read all at once or in runs."""
+"""Shared by readers of molecules: one row per molecule, read all at once or in batches."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ TARGET_NAMES = ("target", "label", "class", "activity", "y")
 
 
 class Molecule(NamedTuple):
-    """A row of a file before its molecule is looked at."""
+    """A row of a file before its molecule is parsed."""
 
     place: str
-    text: str  # SMILES, or what the format has instead
+    text: str  # SMILES, or the format's equivalent
     target: str | None
     name: str | None
-    cells: dict[str, str]  # all columns that the file has for it
+    cells: dict[str, str]  # all columns of the row
 
 
 class MoleculeFile(NamedTuple):
-    """A format of such files."""
+    """A file format of molecules."""
 
     # Called with a path, an error handler, the most bytes (None: any) and names of columns.
     rows: Callable[..., Iterator[Molecule]]
@@ -47,11 +47,11 @@ class MoleculeFile(NamedTuple):
     def stream(
         self, path: Path, on_error: ErrorHandler = raise_error, **options: str | None
     ) -> Iterator[GraphDataset]:
-        """Read a file in runs of bounded size."""
+        """Read a file as datasets of bounded size."""
         return collect_runs(stem(path), self._reader(path, None, **options), on_error)
 
     def cells(self, path: Path, **options: str | None) -> Iterator[tuple[str, dict[str, str]]]:
-        """Yield the name of each graph, and what the file has in its row."""
+        """Yield the name of each graph and the cells of its row."""
 
         def found(on_error: ErrorHandler) -> Found:
             for row in self.rows(path, on_error, None, **without_meanings(options)):

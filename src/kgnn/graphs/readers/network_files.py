@@ -39,7 +39,7 @@ def read(
     label in ``labels.csv`` (columns ``id`` and ``label``) in the folder, or the file's subfolder.
     In GML and GEXF a node's ``label`` is often just its name; labels that never repeat within a
     graph are therefore left out for these formats, unless ``has_node_labels`` says what they are.
-    With ``directed``, directions of edges are kept; an edge without one runs both ways.
+    With ``directed``, directions of edges are kept; an undirected edge becomes two.
     """
     files = _graph_files(folder)
     classes, keeps = _classes(folder, files), is_directed(directed)
@@ -103,7 +103,7 @@ def _read_part(
 
 
 def _read_each(files: list[Path], on_error: ErrorHandler) -> tuple[list[Path], list[Any]]:
-    """Return the files that can be read, and their graphs."""
+    """Return the readable files and their graphs."""
     graphs = {}
     for path in files:
         try:
@@ -131,27 +131,27 @@ def _subfolder(folder: Path, path: Path) -> str | None:
 def _class_of(
     folder: Path, path: Path, name: str, graph: Any, classes: dict[str, str | None]
 ) -> Hashable | None:
-    """Return the class that a graph has itself, or in ``labels.csv``, or by its subfolder."""
+    """Return the class of a graph from its file, from ``labels.csv``, or from its subfolder."""
     own = _own_target(path, graph)
     if name not in classes:
         return own or _subfolder(folder, path)
     listed = classes[name]
     if own and listed and own != listed:
         raise GraphDataError(
-            f"{path}: the graph says that its class is '{excerpt(own)}', but {folder / _LABELS} "
-            f"says '{excerpt(listed)}'; a graph has one label"
+            f"{path}: the class in the graph is '{excerpt(own)}', but '{excerpt(listed)}' in "
+            f"{folder / _LABELS}; a graph can have only one label"
         )
     return listed or own
 
 
 def _own_target(path: Path, graph: Any) -> str | None:
     told = [graph.graph[key] for key in ("target", "label") if key in graph.graph]
-    # GML gives what comes twice as a list.
+    # networkx reads a repeated GML key as a list.
     found = [each for one in told for each in (one if isinstance(one, list) else [one])]
     names = list(dict.fromkeys(class_name(each) for each in found))
     if len(names) > 1:
         both = " and ".join(f"'{excerpt(name, 40)}'" for name in names)
-        raise GraphDataError(f"{path}: the graph says its class twice, {both}; leave one of them")
+        raise GraphDataError(f"{path}: the graph has two classes, {both}; keep one of them")
     return names[0] if names else None
 
 
@@ -165,7 +165,7 @@ def _read_one(path: Path) -> Any:
             return nx.read_gml(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), label=None)
         read_xml = nx.read_graphml if _format(path) == ".graphml" else nx.read_gexf
         return read_xml(io.BytesIO(data))
-    except Exception as error:  # networkx promises nothing about what a bad file raises
+    except Exception as error:  # networkx may raise anything for a bad file
         raise GraphDataError(
             f"{path} cannot be read by networkx: {excerpt(repr(error), 200)}"
         ) from error
@@ -180,9 +180,9 @@ def _bounded(path: Path) -> bytes:
 
 
 class _Structure:
-    """What networkx would read past in XML: a second graph, nodes that are not declared, repeats.
+    """Checks XML for errors that networkx ignores: a second graph, undeclared nodes, duplicates.
 
-    XML that is malformed or declares entities, which can expand without end, is refused as well.
+    Also refuses malformed XML, and declarations of entities, which could expand without end.
     """
 
     def __init__(self, path: Path) -> None:
@@ -198,7 +198,7 @@ class _Structure:
         self.parser.EndElementHandler = self._end
 
     def check(self, data: bytes) -> None:
-        """Raise `GraphDataError` for what is wrong, with its line."""
+        """Raise `GraphDataError` for the first error, with its line."""
         try:
             self.parser.Parse(data, True)
         except GraphDataError:
@@ -228,7 +228,7 @@ class _Structure:
             self._declare("id", given)
             self._declare("attr.name", given)
         elif name in ("data", "attvalue"):
-            # A value that changes over time may be there many times.
+            # A value that changes over time may occur many times.
             key = str([given.get(each) for each in ("key", "for", "start", "end")])
             if self.keys and key in self.keys[-1]:
                 self._refuse(f"'{given.get('key', given.get('for'))}' has a second value")
@@ -236,7 +236,7 @@ class _Structure:
         self.keys.append(set())
 
     def _declare(self, what: str, given: dict[str, str]) -> None:
-        """Refuse a second key of GraphML by the same id, or by the same name of one kind."""
+        """Refuse a second GraphML key with the same id, or the same name and element."""
         if what in given:
             key = what, given[what], "" if what == "id" else given.get("for", "all")
             if key in self.declared:
@@ -257,9 +257,9 @@ class _Structure:
 
 
 def _classes(folder: Path, files: list[Path]) -> dict[str, str | None]:
-    """Read ``labels.csv``, if there is one; its ids are files with or without their ending.
+    """Read ``labels.csv`` if it exists; its ids are file names with or without suffix.
 
-    A graph whose label is empty there has none: it is not that of its subfolder.
+    A graph with an empty label there is unlabeled, even in a subfolder.
     """
     path = folder / _LABELS
     if not path.exists() and not path.is_symlink():
@@ -268,7 +268,7 @@ def _classes(folder: Path, files: list[Path]) -> dict[str, str | None]:
     names = {name: name for name in (_name(folder, file) for file in files)}
     for file in files:
         whole = file.relative_to(folder).as_posix()
-        # A name that happens to end like a file wins over the file.
+        # A name with a file's suffix takes precedence over the file.
         names.setdefault(whole, _name(folder, file))
         names.setdefault(whole.removesuffix(".gz"), _name(folder, file))
     classes: dict[str, str | None] = {}
@@ -282,13 +282,13 @@ def _classes(folder: Path, files: list[Path]) -> dict[str, str | None]:
         if known and label.text and known != label.text:
             raise GraphDataError(
                 f"{path}, line {label.line}: '{given}' is {label.text} here, but "
-                f"{known} under another spelling; a graph has one label"
+                f"{known} under another spelling; a graph can have only one label"
             )
     return classes
 
 
 def _drop_display_names(files: list[Path], graphs: list[Any], has_node_labels: bool | None) -> None:
-    """Remove labels of nodes in GML and GEXF graphs that are names rather than categories."""
+    """Remove node labels of GML and GEXF graphs that are names rather than categories."""
     drawn = [g for f, g in zip(files, graphs, strict=True) if _format(f) != ".graphml"]
     if has_node_labels is None:
         labels = [[str(label) for _, label in graph.nodes(data="label")] for graph in drawn]

@@ -21,7 +21,7 @@ from kgnn.graphs.readers.text import find_column, raw_lines
 OPTIONS = ("target_column", "id_column", *MEANINGS)
 MAX_LINES = 100_000  # of a record
 
-_LOOKED_AT = 100  # records, for the names of data fields
+_LOOKED_AT = 100  # records to search for names of data fields
 _FIELD = re.compile(r">.*<(?P<name>[^>]*)>")
 
 
@@ -33,14 +33,14 @@ def class_columns(
     salts: str | None = None,
     stereo: str | None = None,
 ) -> tuple[str | None, list[str]]:
-    """Return the data field that the classes are read from, if any, and those without a use yet."""
+    """Return the data field that holds the classes, if any, and the unused fields."""
     fields = columns(path)
     target = _target_field(path, fields, target_column)
     return target, [name for name in fields if name not in (target, id_column)]
 
 
 def columns(path: Path, **options: str | None) -> list[str]:
-    """Name the data fields of the first records, which need not all have the same."""
+    """Return the data fields of the first records, which may differ between records."""
     first = islice(_records(path, None), _LOOKED_AT)
     return list(dict.fromkeys(name for record in first for name, _ in record.fields))
 
@@ -49,21 +49,21 @@ class _Record(NamedTuple):
     place: str
     block: str
     title: str
-    fields: list[tuple[str, str]]  # a name may come twice
+    fields: list[tuple[str, str]]  # may have duplicate names
 
 
 def _records(path: Path, max_bytes: int | None) -> Iterator[_Record]:
     first, lines = 1, list[str]()
     for number, line in raw_lines(path, max_bytes):
         if len(lines) >= MAX_LINES:
-            raise GraphDataError(f"{path}, line {number}: larger than any molecule may be")
+            raise GraphDataError(f"{path}, line {number}: the record is too long for a molecule")
         text = line.decode("utf-8", "surrogateescape").rstrip("\r\n")
         if text.startswith("$$$$"):
             yield _record(f"{path}, line {first}", lines)
             lines, first = [], number + 1
         else:
             lines.append(text)
-    if any(line.strip() for line in lines):  # the last separator is often left out
+    if any(line.strip() for line in lines):  # the last separator is often missing
         yield _record(f"{path}, line {first}", lines)
 
 
@@ -112,7 +112,7 @@ def _cells(record: _Record) -> dict[str, str]:
     for name, value in record.fields:
         if name in cells:
             raise GraphDataError(
-                f"{record.place}: the data field '{excerpt(name)}' comes twice, as "
+                f"{record.place}: the data field '{excerpt(name)}' occurs twice, as "
                 f"'{excerpt(cells[name])}' and as '{excerpt(value)}'"
             )
         cells[name] = value
@@ -120,7 +120,7 @@ def _cells(record: _Record) -> dict[str, str]:
 
 
 def _printable(text: str) -> str:
-    """Replace what is not UTF-8; a class or a name with such bytes is refused instead."""
+    """Replace bytes that are not UTF-8; in a class or a name, they are refused instead."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -30,7 +30,7 @@ _ID_NAMES = ("id", "mol_id", "molecule_id", "compound_id", "chembl_id", "name")
 
 
 def columns(path: Path, **options: str | None) -> list[str]:
-    """Name the columns of a table, without ``id`` if it is where the names of graphs are."""
+    """Return the columns of a table, without ``id`` if it holds the names of the graphs."""
     if not _is_csv(path):
         return ["smiles", "name"]
     header = next(csv_rows(path, None), Row(0, [])).cells
@@ -49,7 +49,7 @@ def _is_csv(path: Path) -> bool:
 
 
 class Columns(NamedTuple):
-    """Places of the columns that are read; targets and ids are optional."""
+    """Positions of the columns that are read; targets and ids are optional."""
 
     smiles: int
     target: int | None
@@ -57,7 +57,7 @@ class Columns(NamedTuple):
 
 
 def class_columns(path: Path, **options: str | None) -> tuple[str | None, list[str]]:
-    """Return the column that the classes are read from, if any, and those that have no use yet."""
+    """Return the column that holds the classes, if any, and the unused columns."""
     header = next(csv_rows(path, None), Row(0, [])).cells
     found = _find_columns(path, header, **without_meanings(options))
     unused = [name for place, name in enumerate(header) if place not in found]
@@ -76,8 +76,8 @@ def _find_columns(
     if smiles is None:
         raise GraphDataError(
             f"{path} has no column named {' or '.join(_SMILES_NAMES)}, only "
-            f"{excerpt(', '.join(header), 300)}; name it with smiles_column (on the command line, "
-            "--read smiles_column=NAME)"
+            f"{excerpt(', '.join(header), 300)}; choose one with smiles_column (on the command "
+            "line, --read smiles_column=NAME)"
         )
     option = "--read target_column"
     target = find_column(path, header, target_column, TARGET_NAMES, option)
@@ -91,7 +91,7 @@ def _csv_rows(
     header = next(rows, Row(0, [])).cells
     first = next(rows, None)
     if first is None:
-        raise GraphDataError(f"{path} holds no molecules: expected a header and a line for each")
+        raise GraphDataError(f"{path} holds no molecules; it needs a header and one line for each")
     smiles, target, identity = _find_columns(path, header, **columns)
     for line, cells in chain([first], rows):
         yield Molecule(
@@ -107,7 +107,7 @@ def _smi_rows(
     path: Path, on_error: ErrorHandler, max_bytes: int | None, **columns: str | None
 ) -> Iterator[Molecule]:
     if given := [key for key, value in columns.items() if value is not None]:
-        raise GraphDataError(f"{path} has no columns to name with {', '.join(given)}")
+        raise GraphDataError(f"{path} has no columns; {', '.join(given)} cannot be used")
     is_empty = True
     for number, line in numbered_lines(path, max_bytes, on_error):
         smiles, *rest = line.split(maxsplit=1)
@@ -118,7 +118,7 @@ def _smi_rows(
         cells = {"smiles": smiles} | ({"name": name} if name else {})
         yield Molecule(f"{path}, line {number}", smiles, None, name, cells)
     if is_empty:
-        raise GraphDataError(f"{path} holds no molecules: expected a SMILES on each line")
+        raise GraphDataError(f"{path} holds no molecules; it needs a SMILES on each line")
 
 
 def _graph_of(row: Molecule, meaning: Meaning) -> dict[str, Any]:

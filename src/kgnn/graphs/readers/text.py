@@ -1,4 +1,4 @@
-"""Read text files that may be damaged: line by line, or as CSV tables, plain or with gzip."""
+"""Read possibly damaged text files line by line or as CSV tables, plain or gzipped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SEPARATORS = ",;\t"
 
 
 def stem(path: Path) -> str:
-    """Return the name of a file without its endings, for its dataset."""
+    """Return the name of a file without suffixes, as the name of its dataset."""
     return path.name.partition(".")[0]
 
 
@@ -44,7 +44,7 @@ def numbered_lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield all lines with their numbers from 1; blank ones only with ``has_blank``.
 
-    A file of more than ``max_bytes`` is an error; None is for readers that keep little of it.
+    A file larger than ``max_bytes`` is an error; None is for readers that keep little in memory.
     """
     for number, line in raw_lines(path, max_bytes):
         try:
@@ -53,7 +53,7 @@ def numbered_lines(
             on_error(GraphDataError(f"{path}, line {number}: not UTF-8 text: {error}"))
             continue
         if "\0" in text:
-            on_error(GraphDataError(f"{path}, line {number}: not text: it holds a zero byte"))
+            on_error(GraphDataError(f"{path}, line {number}: not text: it has a zero byte"))
         elif has_blank or text.strip():
             yield number, text
 
@@ -72,7 +72,7 @@ def raw_lines(path: Path, max_bytes: int | None = MAX_BYTES) -> Iterator[tuple[i
                 n_bytes += len(line)
                 if len(line) > MAX_LINE_BYTES or n_bytes > limit:
                     raise GraphDataError(
-                        f"{path}, line {number}: larger than any graph data may be"
+                        f"{path}, line {number}: the line or file exceeds the size limit"
                     )
                 if number % _LINES_AT_ONCE == 0:
                     report(what, min(file.tell() >> 10, size - 1), size)
@@ -91,20 +91,22 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
     except FileNotFoundError as error:
         raise DatasetUnavailableError(f"There is no file {path}.") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ArchiveError(f"{path} is damaged or truncated: {error}. Get it again.") from error
+        raise ArchiveError(
+            f"{path} is damaged or truncated: {error}. Download it again."
+        ) from error
     except OSError as error:
         raise GraphDataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 @contextmanager
 def writing_lines(path: Path) -> Iterator[TextIO]:
-    """Open a file for writing, through gzip for ``.gz``; it appears when it is complete."""
+    """Open a file for writing, through gzip for ``.gz``; it appears when complete."""
     with replacing(path) as aside, aside.open("wb") as file:
         if path.suffix != ".gz":
             with io.TextIOWrapper(file, encoding="utf-8", newline="\n") as stream:
                 yield stream
             return
-        # No time stamp and no name: equal graphs give equal files.
+        # Without time stamp and name, so that equal graphs give equal files.
         with (
             gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
             io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as stream,
@@ -129,7 +131,7 @@ def harmless(cell: Any) -> Any:
 
 
 class Row(NamedTuple):
-    """Cells of a CSV table, without the spaces around them, and the line where they end."""
+    """Cells of a row of a CSV table, stripped, and the line where the row ends."""
 
     line: int
     cells: list[str]
@@ -138,7 +140,7 @@ class Row(NamedTuple):
 def csv_rows(
     path: Path, max_bytes: int | None = MAX_BYTES, on_error: ErrorHandler = raise_error
 ) -> Iterator[Row]:
-    """Yield the rows of a CSV file, the header first; all have as many cells as the header.
+    """Yield the rows of a CSV file, header first; all must have as many cells as the header.
 
     Nothing is yielded for an empty file. The separator is the comma, semicolon or tab that is the
     most frequent in the header. A quoted cell keeps its line breaks.
@@ -147,7 +149,7 @@ def csv_rows(
 
     def handle(error: GraphDataError) -> None:
         nonlocal is_whole
-        is_whole = False  # a line within a quoted cell may be missing
+        is_whole = False  # a line of a quoted cell may be missing
         on_error(error) if width else raise_error(error)  # no row can be read without a header
 
     lines = _Lines(numbered_lines(path, max_bytes, handle, has_blank=True))
@@ -160,7 +162,7 @@ def csv_rows(
         try:
             cells = next(rows, None)
         except csv.Error as error:
-            # The reader forgets an open quote and continues with the next line.
+            # The csv reader forgets an open quote and continues with the next line.
             handle(GraphDataError(f"{path}, {lines.read}: not readable as CSV: {error}"))
             continue
         if cells is None:
@@ -179,7 +181,7 @@ def csv_rows(
 
 
 class _Lines:
-    """Lines of text that remember which of them made up a row."""
+    """An iterator over lines that tracks which lines made up a row."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
         head = next((each for each in lines if each[1].strip()), None)
@@ -196,12 +198,12 @@ class _Lines:
 
     @property
     def is_joined(self) -> bool:
-        """Whether a row was made up of several lines."""
+        """Whether the row spans several lines."""
         return self.start != self.line
 
     @property
     def read(self) -> str:
-        """The lines of a row, for messages; a quote that is not closed may run through many."""
+        """The lines of a row, for messages; an unclosed quote may span many."""
         start = self.start or self.line
         return f"line {self.line}" if start == self.line else f"lines {start} to {self.line}"
 
@@ -213,7 +215,7 @@ def find_column(
     usual: Sequence[str],
     option: str | None = None,
 ) -> int | None:
-    """Return where a column is: the wanted one, or the first of its usual names, or None.
+    """Return the position of a column: the wanted one, or the first of its usual names, or None.
 
     A name that comes twice is refused. With ``option``, which names a column, so are two of the
     usual names.
@@ -229,13 +231,13 @@ def find_column(
         places = [place for name in names for place, own in enumerate(lower) if own == name]
     if len(places) > 1:
         told = " and ".join(f"'{excerpt(header[place])}' ({place + 1})" for place in places)
-        hint = f"; say which one to read with {option}=NAME" if option else ""
-        raise GraphDataError(f"{path}, header line: the columns {told} say the same twice{hint}")
+        hint = f"; choose one with {option}=NAME" if option else ""
+        raise GraphDataError(f"{path}, header line: the columns {told} are ambiguous{hint}")
     return places[0] if places else None
 
 
 def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a dict of the pairs of a JSON object; `RepeatedKeyError` for a key that comes twice.
+    """Make a dict from the pairs of a JSON object; raise `RepeatedKeyError` for duplicate keys.
 
     Examples
     --------
@@ -243,7 +245,7 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     >>> json.loads('{"a": 1, "a": 2}', object_pairs_hook=without_repeats)
     Traceback (most recent call last):
       ...
-    kgnn.graphs.readers.text.RepeatedKeyError: the key 'a' comes twice, with 1 and with 2
+    kgnn.graphs.readers.text.RepeatedKeyError: the key 'a' occurs twice, with 1 and with 2
     """
     made = dict(pairs)
     if len(made) < len(pairs):
@@ -251,10 +253,10 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         for key, value in pairs:
             if key in seen:
                 both = f"{excerpt(repr(seen[key]), 40)} and with {excerpt(repr(value), 40)}"
-                raise RepeatedKeyError(f"the key '{excerpt(key)}' comes twice, with {both}")
+                raise RepeatedKeyError(f"the key '{excerpt(key)}' occurs twice, with {both}")
             seen[key] = value
     return made
 
 
 class RepeatedKeyError(GraphDataError):
-    """A JSON object that says something twice."""
+    """A JSON object with a duplicate key."""

@@ -27,7 +27,7 @@ _FILES = tuple(
         *("edge_labels", "edge_attributes"),
     )
 )
-# As numpy reads them; Python's own numbers may have digits of any alphabet, and 1_0 is ten.
+# Numbers as numpy reads them; Python also accepts 1_0 and digits of other alphabets.
 _NUMBER = re.compile(r"[ \t\r\v\f]*[+-]?[0-9.]+([eE][+-]?[0-9]+)?[ \t\r\v\f]*")
 # Larger integers would be read as one of these.
 _EXTREMES = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
@@ -50,7 +50,7 @@ def read(path: Path, directed: bool | str = False, *, names_unread: bool = True)
     u, v = _edges(files, f"{name}_A.txt", graph_of_node)
     node_labels = _labels(files, f"{name}_node_labels.txt", len(graph_of_node))
     attributes = _optional(files, f"{name}_node_attributes.txt", np.float64, len(graph_of_node))
-    if (np.diff(graph_of_node) < 0).any():  # allowed by the format, though no known file does it
+    if (np.diff(graph_of_node) < 0).any():  # allowed by the format, but in no known file
         order = np.argsort(graph_of_node, kind="stable")
         rank = np.argsort(order).astype(np.int32)
         u, v = rank[u], rank[v]
@@ -84,7 +84,7 @@ def _dataset_name(files: TextFiles) -> str:
     names = [n.removesuffix("_A.txt") for n in files.names() if n.endswith("_A.txt")]
     if len(names) != 1:
         raise GraphDataError(
-            f"{files.path} holds {len(names)} files named NAME_A.txt {names}; a TU dataset has one"
+            f"{files.path} has {len(names)} files named NAME_A.txt {names}; a TU dataset has one"
         )
     if f"{names[0]}_graph_indicator.txt" not in files.names():
         raise GraphDataError(f"{files.path} has no file {names[0]}_graph_indicator.txt")
@@ -92,7 +92,7 @@ def _dataset_name(files: TextFiles) -> str:
 
 
 def _warn_of_unread(files: TextFiles, name: str) -> None:
-    """Name the files of the dataset that are not read, one of which may be misspelled."""
+    """Warn about files of the dataset that are not read; a name may be misspelled."""
     others = [
         file
         for file in files.names()
@@ -103,15 +103,15 @@ def _warn_of_unread(files: TextFiles, name: str) -> None:
     ]
     if others:
         warnings.warn(
-            f"{files.path}: not used: {excerpt(', '.join(others))}. Read are {name}_A.txt and what "
-            f"ends in {', '.join(_FILES[1:])}.",
+            f"{files.path}: unused files: {excerpt(', '.join(others))}. kgnn reads {name}_A.txt "
+            f"and files that end in {', '.join(_FILES[1:])}.",
             KgnnWarning,
             stacklevel=4,
         )
 
 
 def _graphs(files: TextFiles, name: str) -> tuple[Ints, list[int] | None]:
-    """Return the graph of each node and, where there are classes, the class of each graph."""
+    """Return the graph of each node and, if there are classes, the class of each graph."""
     file, labels_file = f"{name}_graph_indicator.txt", f"{name}_graph_labels.txt"
     graph_of_node = read_table(files, file, np.int64, columns=1)[:, 0]
     targets = None
@@ -132,8 +132,8 @@ def _graphs(files: TextFiles, name: str) -> tuple[Ints, list[int] | None]:
 
 def _edges(files: TextFiles, file: str, graph_of_node: Ints) -> tuple[ShortInts, ShortInts]:
     """Return the end nodes of all edges, each within one graph."""
-    graphs = graph_of_node.astype(np.int32)  # half the size uses the cache better
-    flat = array("i")  # grows in place; joining arrays would hold everything twice
+    graphs = graph_of_node.astype(np.int32)  # half the size, for better use of the cache
+    flat = array("i")  # grows in place; concatenation would double the memory
     for before, ends in read_pieces(files, file, np.int64, columns=2):
         line = f"{files.where(file)}, line"
         _require_range(line, ends, len(graphs), "node", before)
@@ -174,7 +174,7 @@ def _labels(files: TextFiles, file: str, n: int) -> NDArray[Any] | None:
 def _edge_numbers(
     files: TextFiles, file: str, n: int
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
-    """Return one number for each edge as its weight, several as its attributes."""
+    """Return one number per edge as weights, several as attributes."""
     table = _optional(files, file, np.float64, n)
     if table is None:
         return None, None
