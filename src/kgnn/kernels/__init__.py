@@ -1,4 +1,4 @@
-"""Graph kernels: graphs to features whose inner products compare them."""
+"""Graph kernels as explicit features, whose inner products are the kernel values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAME_AND_SETTINGS = re.compile(r"\s*([\w-]+)\s*(\(.*\))?\s*", re.DOTALL)
 
 
 def make_kernel(spec: Any) -> Featurizer:
-    """Return a new kernel: by name, by name with settings, or like one that is given.
+    """Return a new kernel: by name, by name with settings, or as a copy of a given one.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def make_kernel(spec: Any) -> Featurizer:
             from kgnn.kernels.kernel_sum import KernelSum
 
             for term in terms:
-                make_kernel(term)  # a mistake is told now, not in `fit`
+                make_kernel(term)  # report errors now, not in `fit`
             return KernelSum(terms)
         name, arguments, settings = _parse(spec)
         module, _, kernel = KERNELS[name].partition(":")
@@ -60,7 +60,7 @@ def make_kernel(spec: Any) -> Featurizer:
             f"A kernel is one of {', '.join(KERNELS)}, with settings or without, such as "
             f'"wl(iterations=2)", or an object with fit and transform; got {spec!r}.'
         )
-    from sklearn.base import clone  # here, so that the table costs nothing to read
+    from sklearn.base import clone  # imported late, to keep importing this module cheap
 
     copy: Featurizer = clone(spec, safe=False)
     return copy

@@ -1,4 +1,4 @@
-"""Continuous attributes of nodes: brought to one scale, and turned into codes that can be counted.
+"""Continuous node attributes: scaling them, and discretizing them into codes to count.
 
 Kernels compare colors for equality, and no two measured numbers are equal. So nodes are put into
 cells, coarse and fine ones side by side: nodes that are alike share a fine cell, nodes that are
@@ -15,12 +15,12 @@ import numpy as np
 from kgnn.errors import GraphDataError
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 
-# Nodes that cells are learned from; more change nothing but the time.
+# Nodes to learn cells from; more only take longer.
 _SAMPLE = 4096
 _ROUNDS = 20
 _CHUNK = 1 << 14
-_DECIMALS = 6  # of scaled values; what differs less is alike
-_ROUNDING = 1e-12  # of what is constant but for rounding, beside the value itself
+_DECIMALS = 6  # of scaled values; smaller differences do not count
+_ROUNDING = 1e-12  # relative spread of a column that is constant up to rounding
 _FAR = 1e30
 _QUARTILES = 1.349  # between the quartiles of a normal distribution, in standard deviations
 
@@ -46,7 +46,7 @@ class Scaling:
         units = np.maximum(np.abs(values).max(axis=0), np.finfo(np.float64).tiny)
         values = values / units
         low, middle, high = np.quantile(values, (0.25, 0.5, 0.75), axis=0)
-        # Of mostly equal values the quartiles are equal; the others still differ from them.
+        # If most values are equal, so are the quartiles; the other values still differ.
         distances = (high - low) / _QUARTILES
         spread = np.abs(values - middle).max(axis=0)
         distances = np.where(distances > 1e-9 * spread, distances, values.std(axis=0))
@@ -64,7 +64,7 @@ class Scaling:
         if graphs.node_attributes is None or found != len(self):
             raise GraphDataError(
                 f"nodes of '{graphs.name}' have {found or 'no'} attributes, but the model was "
-                f"trained on nodes with {len(self)}; give all of these, in the same order"
+                f"trained on nodes with {len(self)}; provide the same ones in the same order"
             )
         return self.scaled(graphs.node_attributes)
 
@@ -87,7 +87,7 @@ def edge_numbers(graphs: GraphDataset) -> Floats | None:
 
 
 def means_at_nodes(graphs: GraphDataset, numbers: Floats) -> Floats:
-    """Return the mean of each number over the edges at each node; 0 where there are none.
+    """Return the mean of each number over the edges of each node; 0 without edges.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def means_at_nodes(graphs: GraphDataset, numbers: Floats) -> Floats:
 
 
 def learn_cells(values: Floats, n_cells: int, seed: int = 0) -> Floats:
-    """Return the centers of at most ``n_cells`` cells, found by k-means; fewer where values recur.
+    """Return the centers of at most ``n_cells`` k-means cells; fewer if values recur.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def cell_ranges(values: Floats, cells: Ints, n_cells: int) -> Floats:
     ranges[..., 0], ranges[..., 1] = np.inf, -np.inf
     np.minimum.at(ranges[..., 0], cells, values)
     np.maximum.at(ranges[..., 1], cells, values)
-    # A cell that no node fell into, which happens where all values were sampled, is everywhere.
+    # A cell without any node has no bounds.
     ranges[ranges[:, 0, 0] > ranges[:, 0, 1]] = np.stack(
         [values.min(axis=0), values.max(axis=0)], 1
     )

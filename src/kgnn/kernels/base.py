@@ -1,4 +1,4 @@
-"""What kernels share: the featurizer protocol and the Gram matrix of sparse features."""
+"""Shared by kernels: the featurizer protocol and Gram matrices of sparse features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Features: TypeAlias = sparse.csr_array | Floats
 class Featurizer(Protocol):
     """Graphs in, one row of numbers per graph out; scikit-learn's transformer verbs.
 
-    Rows are sparse where they are counts, and plain arrays where they are coordinates.
+    Counts are sparse rows, coordinates are plain arrays.
     """
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> Featurizer:
@@ -78,7 +78,7 @@ def cosines(features: Features, others: Features) -> Floats:
     """Return the cosine of each row with each other row; 0 for rows of zeros."""
     squares = [np.asarray((each * each).sum(axis=1)).ravel() for each in (features, others)]
     inverse = [np.divide(1, np.sqrt(s), out=np.zeros_like(s), where=s > 0) for s in squares]
-    # Rounding may lead beyond 1.
+    # Rounding may exceed 1.
     return np.minimum(gram(features, others) * inverse[0][:, None] * inverse[1][None, :], 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Weisfeiler-Lehman colors: a 64-bit value for each node's rooted neighborhood, from content alone.
+"""Weisfeiler-Lehman colors: a 64-bit hash of each node's rooted neighborhood.
 
 The color of node v at depth t is
 
@@ -29,7 +29,7 @@ Numbers = NDArray[np.int32]
 
 STARTS = ("auto", "labels", "degree", "constant")
 UNLABELED = ("degree", "constant")
-# Depth of the colors that tell whole graphs apart; no method here looks deeper.
+# Depth of the colors that compare whole graphs; no method here uses deeper ones.
 _DEEPEST = 6
 # Arcs summed at a time: their colors fit into the second-level cache.
 CHUNK = 1 << 17
@@ -58,7 +58,7 @@ def mix(values: Colors) -> Colors:
 
 
 def name_colors(names: tuple[str, ...], domain: str) -> Colors:
-    """Hash label names; what a label is called decides, not its position in a list."""
+    """Hash label names, independently of their positions in a list."""
     digests = [
         hashlib.blake2b(f"{domain}:{name}".encode(), digest_size=8).digest() for name in names
     ]
@@ -66,7 +66,7 @@ def name_colors(names: tuple[str, ...], domain: str) -> Colors:
 
 
 def resolve_start(graphs: GraphDataset, start: str, unlabeled: str = "degree") -> str:
-    """Turn ``auto`` into what the graphs offer, and refuse what they do not."""
+    """Resolve ``auto`` for these graphs, and refuse starts that they do not support."""
     if start not in STARTS:
         raise ParameterError(f"The 'start' parameter must be one of {STARTS}, got '{start}'.")
     if unlabeled not in UNLABELED:
@@ -94,7 +94,7 @@ def start_colors(graphs: GraphDataset, start: str) -> Colors:
     """Return the colors at depth 0."""
     start = resolve_start(graphs, start)
     if start == "labels":
-        if graphs.node_labels is None:  # for there is no node
+        if graphs.node_labels is None:  # there are no nodes
             return np.empty(0, dtype=np.uint64)
         return name_colors(graphs.node_label_names, "node")[graphs.node_labels]
     if start == "degree":
@@ -162,7 +162,7 @@ def colors(
 def refine(
     graphs: GraphDataset, start: Colors, iterations: int, arcs: Colors | None = None
 ) -> Iterator[Colors]:
-    """Yield given colors of all nodes, and what becomes of them in each iteration."""
+    """Yield the given colors of all nodes, then their refinement in each iteration."""
     current = start
     yield current
     for depth in range(1, iterations + 1):
@@ -194,7 +194,7 @@ def graph_colors(graphs: GraphDataset, coloring: Colors) -> Colors:
 
 
 def looks(graphs: GraphDataset) -> Colors:
-    """Return a number for each graph, the same for graphs that no method here could tell apart.
+    """Return a number for each graph, equal for graphs that no method here can distinguish.
 
     These are sums of Weisfeiler-Lehman colors that also see attributes and all that edges carry.
     Numbers of different datasets can be compared.
@@ -222,7 +222,7 @@ def looks(graphs: GraphDataset) -> Colors:
 
 def arc_colors(graphs: GraphDataset) -> Colors:
     """Return the color of every arc, by the name of its label and its direction."""
-    if graphs.n_arcs == 0:  # graphs without edges have no labels of edges either
+    if graphs.n_arcs == 0:  # without edges there are no edge labels
         return np.empty(0, dtype=np.uint64)
     kinds = graphs.arc_kinds
     if kinds is None:

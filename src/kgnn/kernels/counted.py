@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 class CountedFeatures(TransformerMixin, BaseEstimator):
     """Base of featurizers whose columns are counted things, in one or several levels.
 
-    A subclass writes `_count`, and takes those of the parameters below that make sense for it.
+    A subclass implements `_count` and takes those parameters below that make sense for it.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
     unseen: str = "drop"
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> Any:
-        """Keep what these graphs contain as columns."""
+        """Learn the columns from these graphs."""
         self._fit(as_dataset(graphs))
         return self
 
     def fit_transform(self, graphs: GraphDataset, y: Any = None) -> sparse.csr_array:
-        """Keep what these graphs contain as columns and return their features."""
+        """Learn the columns from these graphs and return their features."""
         return self._matrix(self._fit(as_dataset(graphs)))
 
     def transform(self, graphs: GraphDataset) -> sparse.csr_array:
@@ -105,7 +105,7 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
         return self._matrix(counted), lengths.astype(np.float64)  # of nothing: integers
 
     def gram(self, graphs: GraphDataset, others: GraphDataset | None = None) -> Floats:
-        """Return kernel values between graphs, over what is in the vocabulary."""
+        """Return kernel values between graphs, restricted to the vocabulary."""
         features = self.transform(graphs)
         return gram(features, None if others is None else self.transform(others))
 
@@ -135,13 +135,13 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
 
     @property
     def counting(self) -> tuple[str, ...]:
-        """All that decides what is counted: kind, parameters, what `fit` has settled."""
+        """Everything that determines the counts: class, parameters, and choices of `fit`."""
         settings = {k: v for k, v in self.get_params().items() if k not in _AFTER_COUNTING}
         settled = {k: v for k, v in vars(self).items() if k in _SETTLED}
         return type(self).__module__, type(self).__qualname__, repr(settings), repr(settled)
 
     def _start(self, graphs: GraphDataset) -> None:
-        """Check parameters and settle what `fit` decides before anything is counted."""
+        """Check parameters and make the choices of `fit` that precede counting."""
 
     def _fit(self, graphs: GraphDataset, shared: SharedCounts | None = None) -> Counts:
         self._validate()
@@ -229,7 +229,7 @@ class CountedFeatures(TransformerMixin, BaseEstimator):
 
 
 class SharedCounts:
-    """Features by featurizers that count the same and differ in what they make of it.
+    """Shares counts between featurizers that differ only in how they transform them.
 
     Examples
     --------
@@ -242,7 +242,7 @@ class SharedCounts:
     """
 
     def __init__(self) -> None:
-        # The graphs are kept beside their counts: as long as they live, no others have their id.
+        # Keeping the graphs alive guarantees that no others get their id.
         self._found: dict[Any, tuple[GraphDataset, Counts]] = {}
 
     def fit_transform(self, featurizer: Featurizer, graphs: GraphDataset) -> Features:
@@ -258,7 +258,7 @@ class SharedCounts:
         return featurizer._matrix(self.counts(featurizer, graphs))
 
     def counts(self, featurizer: CountedFeatures, graphs: GraphDataset) -> Counts:
-        """Count, unless a featurizer like this one has counted these graphs before."""
+        """Return the counts, cached if an equivalent featurizer has counted these graphs."""
         key = (id(graphs), *featurizer.counting)
         if key not in self._found:
             self._found[key] = graphs, featurizer._count(graphs)

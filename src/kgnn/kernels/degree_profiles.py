@@ -49,7 +49,7 @@ class DegreeProfiles(TransformerMixin, BaseEstimator):
         return self
 
     def require_sound(self) -> None:
-        """Refuse what a file says if it is not the names of labels."""
+        """Refuse values read from a file that are not names of labels."""
         names = vars(self).get("node_label_names_", ())
         if vars(self).keys() - {"node_label_names_"} or not isinstance(names, tuple):
             raise ValueError("degree profiles have other attributes than labels of nodes")

@@ -12,7 +12,7 @@ from kgnn.graphs.labels import recode
 from kgnn.kernels.attributes import Scaling, edge_numbers, learn_cells, nearest
 from kgnn.kernels.colors import Colors, mix, name_colors
 
-# Few, so that each is met in many graphs.
+# Few, so that each occurs in many graphs.
 _CELLS = 12
 # A domain of the hash, as those in `kgnn.kernels.colors`.
 _CELL = np.uint64(0xD6E8FEB86659FD93)
@@ -20,7 +20,7 @@ _CELL = np.uint64(0xD6E8FEB86659FD93)
 
 @dataclass(frozen=True)
 class EdgeKinds:
-    """What distinguishes edges, read off the training graphs.
+    """Kinds of edges, learned from the training graphs.
 
     Continuous weights and attributes are scaled and put into cells, as `kgnn.kernels.attributes`
     does with those of nodes; a kind is a label, perhaps with a direction, and a cell.

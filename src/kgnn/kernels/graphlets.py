@@ -36,7 +36,7 @@ from kgnn.kernels.graphlet_counts import (
 )
 from kgnn.seeds import generator
 
-# Steps of exact counting that are worth having no error: some ten milliseconds a graph.
+# Steps of exact counting that are acceptable to avoid sampling: some ten milliseconds per graph.
 _AFFORDABLE = 100_000
 # Samples classified at a time, and bytes of the table of node pairs that go with them.
 _SAMPLES_AT_ONCE = 1 << 18
@@ -152,7 +152,7 @@ def _to_shares(counts: Floats) -> Floats:
 
 
 def sample_size(size: int, epsilon: float, delta: float) -> int:
-    """Return how many samples keep the L1 error of all shares below epsilon, but for delta.
+    """Return the number of samples for an L1 error below epsilon with probability 1 − delta.
 
     The bound of Shervashidze et al. (2009), with the natural logarithm and the number of classes.
 

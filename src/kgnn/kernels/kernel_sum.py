@@ -1,4 +1,4 @@
-"""The sum of several kernels: their features side by side, each kernel with the same say."""
+"""The sum of several kernels: their concatenated features, each kernel with equal weight."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROUNDING = 1e-12
 
 
 class KernelSum(TransformerMixin, BaseEstimator):
-    """Compare graphs by several kernels at once.
+    """Sum several kernels.
 
     The features of each kernel are scaled by one factor, so that the graphs given to `fit` are
     equally far apart by each: a kernel with long rows or many columns does not drown the others.
@@ -52,13 +52,13 @@ class KernelSum(TransformerMixin, BaseEstimator):
         self.kernels = kernels
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> KernelSum:
-        """Fit each kernel, and find how far apart it puts these graphs."""
+        """Fit each kernel and its scale on these graphs."""
         self.fit_transform(graphs)
         return self
 
     def fit_transform(self, graphs: GraphDataset, y: Any = None) -> sparse.csr_array:
         """Fit, and return the features of the same graphs."""
-        from kgnn.kernels import make_kernel  # which also makes sums
+        from kgnn.kernels import make_kernel  # imported late, because it makes sums, too
 
         if isinstance(self.kernels, str) or len(self.kernels) == 0:
             raise ParameterError(

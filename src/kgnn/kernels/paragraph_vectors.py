@@ -1,4 +1,4 @@
-"""Paragraph vectors by gensim: a vector for every document, also for those seen later.
+"""Paragraph vectors by gensim: a vector for every document, including new ones.
 
 gensim starts the vector of a new document from Python's hash of its words, which differs from
 process to process, and draws its noise from one stream for all documents. Here every new document
@@ -52,7 +52,7 @@ class ParagraphVectors:
         self.epochs, self.min_count, self.seed = epochs, min_count, derive(seed, "paragraphs")
 
     def fit(self, documents: Sequence[Sentences]) -> ParagraphVectors:
-        """Learn the words' vectors from documents."""
+        """Learn word vectors from documents."""
         doc2vec = _gensim()
         self.model_ = self._new_model(self.min_count)
         tagged = [
@@ -82,7 +82,7 @@ class ParagraphVectors:
             dm=int(self.window is not None),
             window=self.window or 1,
             negative=self.negatives,
-            sample=0,  # leaving out frequent words is for prose: here they are what graphs are of
+            sample=0,  # do not drop frequent words, which is meant for prose
             alpha=_RATES[0],
             min_alpha=_RATES[1],
             min_count=min_count,
@@ -90,7 +90,7 @@ class ParagraphVectors:
             seed=self.seed,
             hashfxn=derive_from_text,
         )
-        model.lifecycle_events = None  # a diary with the time of day
+        model.lifecycle_events = None  # a log with timestamps
         return model
 
     def saved_state(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class ParagraphVectors:
         return state
 
     def require_sound(self) -> None:
-        """Refuse what a file says if gensim's compiled code could not trust it."""
+        """Refuse values read from a file that could crash gensim's compiled code."""
         saved = dict(vars(self))
         numbers = [saved.pop(name) for name in ("dimensions", "negatives", "epochs", "min_count")]
         window, seed, words = (saved.pop(name) for name in ("window", "seed", "words"))

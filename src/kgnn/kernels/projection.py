@@ -1,4 +1,4 @@
-"""Sparse features to a few dense coordinates in which distances are nearly the kernel's."""
+"""Project sparse features to a few dense coordinates that nearly preserve distances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.decomposition import TruncatedSVD
 
 from kgnn.seeds import for_sklearn
 
-_ROUNDING = 1e-12  # of squares of 32-bit numbers
+_ROUNDING = 1e-12  # relative rounding error of squared 32-bit numbers
 
 
 class Projection:
