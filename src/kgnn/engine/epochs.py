@@ -1,4 +1,4 @@
-"""Choose the epoch that each training keeps, by answers of its checkpoints for held-out graphs."""
+"""Choose the checkpoint of each training by its predictions for held-out graphs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def choose_epochs(
     pooled: bool,
     default: int = -1,
 ) -> list[tuple[int, int, list[float]]]:
-    """Choose a checkpoint for each training: to keep, and by the judges of the others alone.
+    """Choose a checkpoint for each training: by all held-out graphs, and without its own.
 
-    Also returns the score of each checkpoint: the mean calibrated log-likelihood of the judges.
-    Accuracy on a hundred graphs is noise, and the plain likelihood prefers modules that have
-    hardly been trained, because the others are overconfident.
+    Also returns the score of each checkpoint: the mean calibrated log-likelihood of the held-out
+    graphs. Accuracy on a hundred graphs is too noisy, and without calibration the likelihood
+    prefers networks that have hardly been trained, because the others are overconfident.
     """
     if not pooled:
         return [_best_epoch(own, truth) for own, truth in zip(answers, truths, strict=True)]
@@ -30,7 +30,7 @@ def choose_epochs(
     last = min(len(answers[number]) for number in judged) - 1
 
     def by(numbers: Sequence[int]) -> Floats:
-        """Return what the judges of some trainings find, ``(n_checkpoints, n_graphs)``."""
+        """Return log-likelihoods of held-out graphs, ``(n_checkpoints, n_graphs)``."""
         truth = np.concatenate([truths[number] for number in numbers])
         asked = ([answers[n][checkpoint] for n in numbers] for checkpoint in range(last + 1))
         return np.stack([log_likelihoods(np.concatenate(each), truth, PULL) for each in asked])
@@ -40,7 +40,7 @@ def choose_epochs(
     chosen, score = choose(found, usual), found.mean(axis=1).tolist()
     choices = []
     for number in range(len(truths)):
-        # Others calibrate without these judges, too.
+        # The other trainings' calibration does not use these graphs either.
         others = [other for other in judged if other != number]
         choices.append((chosen, choose(by(others), usual) if others else usual, score))
     return choices

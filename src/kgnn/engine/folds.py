@@ -1,4 +1,4 @@
-"""Deal labeled graphs into folds, each of which is held out of one member's training."""
+"""Divide labeled graphs into folds, each held out of one member's training."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kgnn.seeds import generator
 
 
 def deal_folds(targets: Ints, looks: ArrayLike, n_folds: int, seed: int) -> list[Ints]:
-    """Return what each of ``n_folds`` holds out, as positions in ``targets``.
+    """Return ``n_folds`` stratified folds, as positions in ``targets``.
 
-    Classes are dealt in proportion. Graphs that look alike stay together, as a copy in training
-    would give the held-out graph away: ``looks`` has equal values for them. A class with fewer
-    such groups than folds is held out repeatedly, one group at a time, and a class with a single
-    group never is: no training goes without any class. Folds may therefore be empty.
+    Graphs that look alike, with equal values in ``looks``, stay together, because a copy in the
+    training set would give away the class of a held-out graph. A class with fewer such groups than
+    folds is held out repeatedly, one group at a time. A class with a single group is never held
+    out, so that every training has all classes. Folds may be empty.
 
     Examples
     --------

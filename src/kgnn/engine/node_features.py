@@ -30,7 +30,7 @@ class NodeFeatures:
 
     A node's label, one-hot, where the dataset has labels, else a constant 1 for every node, as in
     the paper; then its attributes, scaled. A label that is not in the dataset's list is a vector of
-    zeros, and an edge with such a label is of a kind of its own.
+    zeros, and an edge with such a label is of a separate kind.
     """
 
     label_names: tuple[str, ...]  # in the order of the one-hot vector; empty without labels

@@ -1,4 +1,4 @@
-"""What a method learns from."""
+"""The training data of a method."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from kgnn.seeds import derive
 
 
 class OutOfFold(NamedTuple):
-    """What members of a committee say of labeled graphs that were held out of their training."""
+    """Predictions of committee members for labeled graphs held out of their training."""
 
-    rows: Ints  # of the task; a graph that several members hold out occurs several times
+    rows: Ints  # of the task; a graph held out by several members occurs several times
     proba: Floats  # (n, n_classes)
 
 
 class Member(NamedTuple):
-    """One of the trainings that predict together."""
+    """One training of an ensemble."""
 
-    labeled: Ints  # rows whose labels it learns from
-    held_out: Ints  # rows whose labels judge it, without ever being trained on
+    labeled: Ints  # rows whose labels it is trained on
+    held_out: Ints  # labeled rows for validation, which it is not trained on
     seed: int
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """All that a method sees: training graphs, some labels, perhaps validation graphs.
+    """Everything that a method gets: training graphs, some labels, perhaps a validation set.
 
-    There is no field for test graphs, so nothing can leak. Validation graphs are for choices
-    (parameters, epoch), never for training. Without them, the labeled graphs are dealt into folds,
-    each of which is held out of one member of a committee: together, the members learn from all
-    labels, and every label judges a member that did not see it.
+    There is no field for test graphs, so they cannot leak. The validation set is for selection
+    (of parameters, of the epoch), never for training. Without it, the labeled graphs are divided
+    into folds, each held out of one member of a committee: together, the members are trained on all
+    labels, and each label validates a member that was not trained on it.
     """
 
     graphs: GraphDataset  # labeled and unlabeled; their own ``targets`` are hidden
@@ -52,11 +52,11 @@ class Task:
 
     @cached_property
     def unlabeled(self) -> Ints:
-        """Rows without."""
+        """Rows without a label."""
         return np.flatnonzero(self.targets < 0)
 
     def members(self, at_least: int = 1) -> list[Member]:
-        """Return one member for each fold; without folds, ``at_least`` that learn all labels."""
+        """Return one member per fold; without folds, ``at_least`` members trained on all labels."""
         folds = self.folds or (np.empty(0, dtype=np.int64),) * at_least
         return [
             Member(

@@ -4,10 +4,10 @@ Algorithm 1 of the paper, in rounds: the teacher minimizes
 
     w_n L_node + w_e L_edge + w_c L_cluster + w_p L_property
 
-over labeled and unlabeled graphs; the student takes over its message passing and learns from the
-labeled graphs alone; what the student predicts for the other graphs, the teacher learns in the next
-round (L_property). New labels are bought, if at all, by k-center. The authors' public script trains
-L_property alone; this file follows the paper.
+over labeled and unlabeled graphs. The student starts from the teacher's message passing and is
+trained on the labeled graphs alone. In the next round, the teacher is trained on the student's
+predictions for the other graphs (L_property). New labels are bought, if at all, by k-center. The
+authors' public script trains L_property alone; this file follows the paper.
 """
 
 from __future__ import annotations
@@ -54,32 +54,32 @@ _QUICK = 20  # Sinkhorn iterations on numbers, between two on their logarithms
 
 @parameters
 class ASGN(PretrainedClassifier):
-    """A teacher and a student in turn.
+    """A teacher and a student, trained in turn.
 
-    The teacher learns to guess hidden nodes, to tell pairs of nodes with an edge from others, to
-    sort graphs into clusters of equal size, and the classes. VAL chooses the epoch of each student,
-    and the last student predicts. `pretrain` trains the teacher without the classes; `fit` starts
-    its teacher from a ``pretrained`` encoder. See `PretrainedClassifier` for the other parameters.
+    The teacher predicts masked nodes, edges, clusters of equal size, and classes. VAL selects the
+    epoch of each student, and the last student predicts. `pretrain` trains the teacher without the
+    classes; `fit` starts its teacher from a ``pretrained`` encoder. See `PretrainedClassifier` for
+    the other parameters.
 
     Parameters
     ----------
     rounds : int
-        A teacher and a student each.
+        Number of rounds, each with a teacher and a student.
     epochs, teacher_epochs : int
-        Of the student and of the teacher, in each round.
+        Epochs of the student and of the teacher in each round.
     clusters : int or None
         Number of clusters; None for the root of the number of graphs, at most 64 and at least two
         for each class.
     mask : float
-        Share of the nodes of each graph that are hidden and guessed.
+        Share of the nodes of each graph that are masked and predicted.
     node_weight, edge_weight, cluster_weight, property_weight : float
-        Of the teacher's losses.
+        Weights of the teacher's losses.
     pseudo_weight : float
-        Of the student's predictions against known classes, in the last of these losses.
+        Weight of the student's predictions relative to known classes, in the last of these losses.
     active : bool
-        Start with half of the labels, drawn at random, and buy the rest round by round, those of
-        the graphs that are least like the labeled ones. The number of labels is the same in the
-        end, but results do not compare with those of other methods.
+        Start with half of the labels, drawn at random, and buy the rest round by round, for the
+        graphs least similar to the labeled ones. The final number of labels is the same, but
+        results are not comparable with those of other methods.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class ASGN(PretrainedClassifier):
     labeled_ : list of arrays of int64
         Rows whose labels the student of each round has seen.
     teacher_history_ : list of History
-        Of the teacher, round by round; each loss is a part.
+        History of the teacher in each round; each loss is a part.
 
     References
     ----------
@@ -120,7 +120,7 @@ class ASGN(PretrainedClassifier):
     active: bool = False
 
     _not_saved: ClassVar[tuple[str, ...]] = ("teacher_", "encoder_", "labeled_")
-    # A teacher that has seen a label passes it on to the student that the label should judge.
+    # A teacher trained on a label would leak it to the student that the label should validate.
     _cross_fits: ClassVar[bool] = False
 
     def _fit(self, task: Task) -> None:
@@ -352,7 +352,7 @@ class Teaching(Objective):
         if self.n_steps % self.refresh_after == 0:
             self.clusters = self.teacher.clusters()  # by row of the pool, not by place in a batch
         self.n_steps += 1
-        # Paper silent: classes are learned from whole graphs, the rest with some nodes hidden. The
+        # Paper silent: classes are predicted from whole graphs, the rest with masked nodes. The
         # second pass sees the same graphs again, so that BatchNorm counts the first alone.
         known = {"property": self._property(rows)} if len(self.examples.rows) else {}
         with frozen_statistics(self.teacher.module):
@@ -401,17 +401,17 @@ def _mean(losses: Tensor) -> Tensor:
     return losses.sum() / max(1, len(losses))
 
 
-# -- what is guessed (kinds of nodes, pairs, clusters), and which labels to buy -------------------
+# -- the teacher's tasks (kinds of nodes, pairs, clusters), and which labels to buy ---------------
 
 
 def n_node_kinds(graphs: GraphDataset) -> int:
-    """Return how many kinds `node_kinds` may tell apart."""
+    """Return the number of kinds of `node_kinds`."""
     n_labels = len(graphs.node_label_names)
     return n_labels if n_labels > 1 else _HIGHEST_DEGREE + 1
 
 
 def node_kinds(graphs: GraphDataset) -> Ints:
-    """Return what there is to guess of each node: its label, else its degree up to 15."""
+    """Return the class of each node to predict: its label, or else its degree up to 15."""
     if graphs.node_labels is not None and len(graphs.node_label_names) > 1:
         return graphs.node_labels.astype(np.int64)
     return np.minimum(graphs.degrees, _HIGHEST_DEGREE)

@@ -1,4 +1,4 @@
-"""Ensemble-Self: both networks as one model that teaches itself (§5.3)."""
+"""Ensemble-Self: self-training of both networks as one model (§5.3)."""
 
 from __future__ import annotations
 

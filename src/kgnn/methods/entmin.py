@@ -11,14 +11,14 @@ from kgnn.methods.semi_supervised import SemiSupervisedClassifier, Step, Term
 
 @parameters
 class EntMin(SemiSupervisedClassifier):
-    """Entropy minimization: the boundary between classes keeps away from unlabeled graphs.
+    """Entropy minimization: moves the decision boundary away from unlabeled graphs.
 
     See `SemiSupervisedClassifier` for the parameters.
 
     Parameters
     ----------
     use_edge_labels : bool
-        Whether what edges carry is read, where the graphs have it.
+        Whether to use labels, directions, weights and attributes of edges.
 
     References
     ----------

@@ -105,7 +105,7 @@ class FeaturizedClassifier(GraphClassifier):
         return self._out_of_fold(candidates, task, [held for _, held in folds])
 
     def _worth(self, task: Task) -> Worth:
-        """Return what says how good calibrated scores are, given the true classes."""
+        """Return the function of calibrated scores and true classes that ranks candidates."""
         metric = METRICS[self.choose_by]
         weights = np.ones(task.n_classes) if task.class_weights is None else task.class_weights
         if self.choose_by == "accuracy":
@@ -124,7 +124,7 @@ class FeaturizedClassifier(GraphClassifier):
     def _out_of_fold(
         self, candidates: list[Member], task: Task, held: list[Ints]
     ) -> OutOfFold | None:
-        """Return what is said of each fold by the candidates that are best on the others."""
+        """Return the predictions for each fold by the candidates that are best on the others."""
         fold_of = np.repeat(np.arange(len(held)), [len(each) for each in held])
         rows = np.concatenate(held)
         truth, worth = task.targets[task.labeled][rows], self._worth(task)
@@ -133,7 +133,7 @@ class FeaturizedClassifier(GraphClassifier):
         for fold in range(len(held)):
             inside = fold_of == fold
             others = ~np.isin(rows, rows[inside])  # a rare class may be in several folds
-            # Without others, the first candidate is as good as any.
+            # Without others, all candidates are equal.
             scores = [
                 worth(each[others], truth[others]) if others.any() else 0.0 for each in calibrated
             ]
@@ -350,7 +350,7 @@ def _score(
     validation: tuple[Floats, Ints] | None,
     worth: Worth,
 ) -> None:
-    """Say how good a candidate is on what it was not fitted on, and calibrate it there."""
+    """Score and calibrate a candidate on held-out graphs."""
     kernel, machine, targets = member.kernel.values, member.machine, task.targets[task.labeled]
     parts: list[tuple[Floats, Ints]] = []  # margins and true classes
     if folds:
@@ -371,9 +371,9 @@ def _score(
 
 
 def _folds(task: Task) -> list[tuple[Ints, Ints]]:
-    """Return for each fold the places of labeled graphs to fit on and to judge by.
+    """Return for each fold the positions of labeled graphs to fit on and to score on.
 
-    With VAL, folds are of these methods alone: stratified, as many as the rarest class allows.
+    With VAL, the folds are additional to it: stratified, as many as the rarest class allows.
     """
     if task.validation is None:
         held = [np.searchsorted(task.labeled, fold) for fold in task.folds if len(fold)]

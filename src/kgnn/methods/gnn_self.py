@@ -1,4 +1,4 @@
-"""GNN-Self: the graph neural network teaches itself (§5.3)."""
+"""GNN-Self: self-training of the graph neural network (§5.3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgnn.methods.rounds import RoundsClassifier
 
 @parameters
 class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
-    """Self-training: KGNN's rounds with the GNN alone, which annotates for itself.
+    """Self-training: KGNN's rounds with the GNN alone, trained on its own annotations.
 
     See `GNNSettings` and `RoundsClassifier` for the parameters.
 
@@ -23,7 +23,7 @@ class GNNSelf(PaperSettings, GNNSettings, TrainingSettings, RoundsClassifier):
     gnn_start : {"random", "trained"}
         What annotates before the GNN is taught; see `KGNN`.
     use_edge_labels : bool
-        Whether what edges carry is read, where the graphs have it.
+        Whether to use labels, directions, weights and attributes of edges.
 
     References
     ----------

@@ -17,7 +17,7 @@ class GNNSup(PaperSettings, NeuralClassifier):
     Parameters
     ----------
     use_edge_labels : bool
-        Whether what edges carry is read, where the graphs have it.
+        Whether to use labels, directions, weights and attributes of edges.
 
     References
     ----------

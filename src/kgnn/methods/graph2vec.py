@@ -139,7 +139,7 @@ class GraphVectors(TransformerMixin, BaseEstimator):
             self.information_ = GraphInformation(self.dimensions, self.seed)
             self.information_.fit(counts)
         vectors = self._vectors(counts)
-        # Singular vectors come in the order of what they tell; to stretch all alike would drown it.
+        # Singular vectors are ordered by importance, which equal scaling would destroy.
         self.scaler_ = StandardScaler(with_std=self.embedding == "doc2vec").fit(vectors)
         return np.asarray(self.scaler_.transform(vectors))
 
@@ -188,7 +188,7 @@ class GraphInformation:
         return self
 
     def require_sound(self) -> None:
-        """Refuse what a file says if it is no coordinates of colors."""
+        """Refuse values read from a file that are not coordinates of colors."""
         shares, basis = self.shares, self.basis
         is_sound = (
             all(type(each) is int and each >= 0 for each in (self.dimensions, self.seed))

@@ -1,12 +1,12 @@
-"""InfoGraph: a second encoder learns from all graphs what nodes and their graphs share.
+"""InfoGraph: a second encoder maximizes the mutual information of graphs and their nodes.
 
-A node's *patch* is what all layers of an encoder make of it, side by side; the patches of a graph
-add up to the graph's vector. A discriminator scores pairs of a patch and a graph's vector,
+A node's *patch* is the concatenation of its vectors in all layers of an encoder; the patches of a
+graph add up to the graph's vector. A discriminator scores pairs of a patch and a graph's vector,
 
     T(u, G) = f_l(h_u) · f_g(H_G),
 
-and the Jensen-Shannon estimate of mutual information says how well own pairs are told from others
-(Sun et al., ICLR 2020, §3.3). The semi-supervised loss (§3.4) is
+and the Jensen-Shannon estimate of mutual information measures how well it distinguishes pairs from
+the same graph from others (Sun et al., ICLR 2020, §3.3). The semi-supervised loss (§3.4) is
 
     CE(labeled; φ) + L_unsup(all; ψ) + λ L_tie(all; φ, ψ)
 
@@ -40,11 +40,11 @@ from kgnn.seeds import generator, seeded_torch
 
 @parameters
 class InfoGraph(SemiSupervisedClassifier, Pretraining):
-    """InfoGraph*: classes are taught to one encoder, what graphs have in common to another.
+    """InfoGraph*: a supervised encoder for prediction and an unsupervised second one.
 
-    The second encoder ψ learns, without labels, graph vectors that tell the nodes of a graph from
-    others; the graph vectors of the GIN φ, which predicts, are tied to those of ψ. Pre-training is
-    ψ's task alone, and only done if asked for; both encoders start from a ``pretrained`` one. See
+    The second encoder ψ learns, without labels, graph vectors that distinguish the nodes of a graph
+    from those of others. The graph vectors of the GIN φ, which predicts, are tied to those of ψ.
+    `pretrain` trains ψ's task alone; both encoders start from a ``pretrained`` one, if given. See
     `SemiSupervisedClassifier` and `Pretraining` for the other parameters.
 
     Parameters
@@ -151,7 +151,7 @@ class _MutualInformation(Term):
 
 
 class Patches(NamedTuple):
-    """What an encoder has made of nodes, ``(n_nodes, d)``, and of graphs, ``(n_graphs, d)``."""
+    """An encoder's vectors of nodes, ``(n_nodes, d)``, and of graphs, ``(n_graphs, d)``."""
 
     nodes: Tensor
     graphs: Tensor
@@ -214,7 +214,7 @@ class InfoMax(nn.Module):
         return logits
 
     def patches(self, nodes: GraphBatch) -> Patches:
-        """Return what ψ, or φ if there is no other, makes of nodes and graphs."""
+        """Return the vectors of nodes and graphs by ψ, or by φ if there is no ψ."""
         layers = self.psi if self.separate else self.phi.layers
         x, every = nodes.features, []
         # φ has been through these graphs already; running statistics of ψ are of no use.

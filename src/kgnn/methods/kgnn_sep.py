@@ -1,4 +1,4 @@
-"""KGNN-Sep: each network is taught what the other is confident of, agreed or not (§5.3)."""
+"""KGNN-Sep: each network is trained on the other's confident annotations, agreed or not (§5.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mean-Teacher: predictions should agree with those of a teacher with averaged weights."""
+"""Mean-Teacher: predictions should agree with those of a network with averaged weights."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from kgnn.methods.semi_supervised import SemiSupervisedClassifier, Step, Term, c
 
 @parameters
 class MeanTeacher(SemiSupervisedClassifier):
-    """Mean teacher: predictions are drawn to those of a teacher with averaged weights.
+    """Mean teacher: consistency with the predictions of a teacher with averaged weights.
 
-    The teacher sees its own noise: dropout, and edges left out at random. Predictions are those
+    The teacher has its own noise: dropout, and edges dropped at random. Predictions are those
     of averaged weights, as in all neural methods here (``averaging``). See
     `SemiSupervisedClassifier` for the other parameters.
 
     Parameters
     ----------
     decay : float
-        Share of the old in the teacher's weights, per step, in the long run.
+        Decay of the moving average of the teacher's weights, per step, in the long run.
     edge_drop : float
-        Probability with which an edge is left out.
+        Probability of dropping an edge.
 
     References
     ----------

@@ -60,6 +60,6 @@ class MemNNSup(PaperSettings, MemorySettings, TrainingSettings, GraphClassifier)
         return (self.memory_, self.memory_.fitted) if hasattr(self, "memory_") else None
 
     def story(self) -> Story:
-        """Return what happened in `fit`."""
+        """Return the history of `fit`."""
         is_trained = hasattr(self, "memory_")
         return Story({"memory": self.memory_.fitted[0].history} if is_trained else {}, [], "")

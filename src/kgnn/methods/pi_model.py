@@ -15,13 +15,13 @@ from kgnn.methods.semi_supervised import SemiSupervisedClassifier, Step, Term, c
 class PiModel(SemiSupervisedClassifier):
     """The Π-model: predictions under noise are drawn to predictions under other noise.
 
-    Noise is dropout and, in the second pass, edges left out at random. See
+    Noise is dropout and, in the second pass, edges dropped at random. See
     `SemiSupervisedClassifier` for the other parameters.
 
     Parameters
     ----------
     edge_drop : float
-        Probability with which an edge is left out.
+        Probability of dropping an edge.
 
     References
     ----------

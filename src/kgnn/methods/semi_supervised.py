@@ -1,9 +1,8 @@
-"""The family of methods that add a term of unlabeled graphs to the loss of labeled ones.
+"""Base of methods that add a loss term for unlabeled graphs to the supervised loss.
 
-A step takes a batch of labeled graphs and a batch of unlabeled ones through the network together,
-so that BatchNorm sees both. An epoch is a pass over the labeled graphs, as in supervised training,
-with which it shares all but the term; the unlabeled graphs, which are more, continue from epoch to
-epoch.
+A step passes a batch of labeled graphs and a batch of unlabeled ones through the network together,
+so that BatchNorm sees both. A pass over the labeled graphs is an epoch of the training loop; passes
+over the unlabeled graphs, which are more, extend over several.
 """
 
 from __future__ import annotations
@@ -26,25 +25,26 @@ from kgnn.graphs.graph import GraphDataset, Ints
 from kgnn.methods.neural import NeuralClassifier
 from kgnn.seeds import generator
 
-_ENOUGH = 128  # graphs for the statistics of BatchNorm
+_ENOUGH = 128  # unlabeled graphs for the statistics of BatchNorm
 
 
 @parameters
 class SemiSupervisedClassifier(NeuralClassifier):
-    """A GIN that learns from labeled and unlabeled graphs in the same steps.
+    """A GIN trained on labeled and unlabeled graphs in the same steps.
 
-    A subclass writes `_term`. See `NeuralClassifier` for the other parameters.
+    A subclass implements `_term`. See `NeuralClassifier` for the other parameters.
 
     Parameters
     ----------
     weight : float or tuple of float
-        Of the term of unlabeled graphs against the loss of labeled ones; 0 leaves them out. Of
-        several, the trainings of the committee take each in turn: VAL is too small to choose one.
+        Weight of the term for unlabeled graphs relative to the supervised loss; 0 leaves them out.
+        With several weights, the members of the committee use them in turn, because VAL is too
+        small to choose one.
     ramp_up : float
         Share of all steps over which the weight grows to its value.
     epochs : int
-        Passes over the unlabeled graphs. The labeled ones, being fewer, are seen more often;
-        VAL judges after each pass over them.
+        Passes over the unlabeled graphs. The labeled graphs, which are fewer, are seen more often;
+        each pass over them ends with a checkpoint.
     """
 
     committee: Count = 3
@@ -54,11 +54,11 @@ class SemiSupervisedClassifier(NeuralClassifier):
     epochs: Count = 10
 
     def _term(self, task: Task) -> Term:
-        """Return the term of unlabeled graphs."""
+        """Return the loss term for unlabeled graphs."""
         raise NotImplementedError
 
     def _weights(self) -> tuple[float, ...]:
-        """Return the weights of the term once it is fully in force; 0 leaves it out."""
+        """Return the weights of the term after ramp-up; 0 leaves it out."""
         return self.weight if isinstance(self.weight, tuple) else (self.weight,)
 
     def _network(
@@ -86,7 +86,7 @@ class SemiSupervisedClassifier(NeuralClassifier):
 
 @dataclass(frozen=True)
 class Step:
-    """What a term sees of one step.
+    """The arguments of a term in one step.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Step:
     batch : Batch
         These graphs.
     logits : (n, n_classes)
-        What the module has made of them.
+        Output of the module for these graphs.
     """
 
     module: nn.Module
@@ -156,10 +156,10 @@ class Term:
 
 
 class SemiSupervisedNetwork(GraphNetwork):
-    """A graph neural network with a term of unlabeled graphs in its loss.
+    """A graph neural network with a loss term for unlabeled graphs.
 
-    ``unlabeled`` are rows of ``graphs``. The members take the ``weights`` of the term in turn;
-    with 0 unlabeled graphs are left out of the steps.
+    ``unlabeled`` are rows of ``graphs``. The members use the ``weights`` of the term in turn; with
+    weight 0, steps have no unlabeled graphs.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class SemiSupervisedNetwork(GraphNetwork):
         return _WithTerm(self, module, training, rng)
 
     def _pass_over(self, module: nn.Module, training: Training, fitted: Fitted) -> None:
-        # As in the steps: as many unlabeled graphs as labeled ones, though not too few to tell.
+        # As in the steps, as many unlabeled graphs as labeled ones, but enough for the statistics.
         labeled = training.examples.labeled
         n_more = max(len(labeled), _ENOUGH) if self.weight_of(training) else 0
         every = np.concatenate([labeled, self.sample[:n_more]])
@@ -197,7 +197,7 @@ class SemiSupervisedNetwork(GraphNetwork):
 
 
 class _WithTerm(Objective):
-    """Cross-entropy of labeled graphs and the term, whose weight grows."""
+    """Cross-entropy of labeled graphs plus the term, whose weight ramps up."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ def endlessly(rows: Ints, size: int, rng: np.random.Generator) -> Iterator[Ints]
 
 
 def ramp(step: float, length: float) -> float:
-    """Return the share of a weight in force after some steps: ``exp(−5 (1 − min(t/T, 1))²)``.
+    """Return the ramp-up factor of a weight after some steps: ``exp(−5 (1 − min(t/T, 1))²)``.
 
     A term with its full weight from the start would keep the first, random predictions in place.
     Without a length, the whole weight applies at once.

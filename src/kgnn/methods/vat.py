@@ -46,7 +46,7 @@ class VAT(SemiSupervisedClassifier):
     power_iterations : int
         Steps of that search.
     use_edge_labels : bool
-        Whether what edges carry is read, where the graphs have it.
+        Whether to use labels, directions, weights and attributes of edges.
 
     References
     ----------

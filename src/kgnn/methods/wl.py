@@ -16,7 +16,7 @@ from kgnn.methods.featurized import FeaturizedClassifier
 class WL(FeaturizedClassifier):
     """The Weisfeiler-Lehman subtree kernel with a support vector machine.
 
-    Depth, count transform, normalization and C are chosen by `FeaturizedClassifier`; unlabeled
+    Depth, count transform, normalization and C are selected by `FeaturizedClassifier`; unlabeled
     graphs are not used.
 
     Parameters
@@ -28,9 +28,9 @@ class WL(FeaturizedClassifier):
     normalize : tuple of {"graph", "level", None}
         Normalizations to choose from.
     start : {"auto", "labels", "degree", "constant"}
-        What a node looks like at depth 0.
+        Color of a node at depth 0.
     use_node_attributes, use_edge_labels : bool
-        Whether what nodes and edges carry makes a difference, where the graphs have it.
+        Whether to use node attributes, and labels and other data of edges.
     kernel : {"subtree", "assignment"}
         The subtree kernel, or the optimal assignment kernel (Kriege et al., NeurIPS 2016).
 

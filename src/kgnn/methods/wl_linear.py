@@ -34,7 +34,7 @@ class WLLinear(GraphClassifier):
     C : float
         Inverse of the penalty, for coordinates of a mean squared length of 8.
     use_node_attributes, use_edge_labels : bool
-        Whether what nodes and edges carry is read, where the graphs have it.
+        Whether to use node attributes, and labels and other data of edges.
 
     Attributes
     ----------
