@@ -1,1 +1,1 @@
-"""Pages and an API for people with a browser: a workbench to label graphs, a server of models."""
+"""The labeling workbench and the prediction server."""

@@ -1,4 +1,4 @@
-"""The learning curve: expected accuracy against labels, and when more labels hardly help."""
+"""The learning curve: expected accuracy by number of labels, and whether more labels help."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-_POINTS = 4  # fits that are looked at
+_POINTS = 4  # latest fits to consider
 _FEWEST_LABELS = 30
-_HELPS = 0.01  # accuracy that half as many labels more should be worth
+_HELPS = 0.01  # gain in accuracy by 50 % more labels that is worth the work
 
 
 class Point(NamedTuple):
     """A model on the curve."""
 
     labels: int
-    accuracy: float  # of labels that were predicted without themselves
-    low: float  # within these it is with a probability of 95 %
+    accuracy: float  # estimated by cross-validation
+    low: float  # ends of the 95 % confidence interval
     high: float
 
 
 def points(models: Sequence[Mapping[str, Any]]) -> list[Point]:
-    """Return the curve of models, by what is recorded of each.
+    """Return the learning curve from the recorded facts about models.
 
     Examples
     --------
@@ -37,10 +37,10 @@ def points(models: Sequence[Mapping[str, Any]]) -> list[Point]:
 
 
 def expected_gain(curve: Sequence[Point]) -> float | None:
-    """Return by how much the accuracy would rise with half as many labels more.
+    """Return the expected gain in accuracy by 50 % more labels; None with too few points.
 
-    By a line through the latest points, against the logarithm of the labels; each point counts as
-    much as there are labels. None if there are too few points to tell.
+    Extrapolates a line through the latest points over the logarithm of the number of labels, each
+    point weighted by that number.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def expected_gain(curve: Sequence[Point]) -> float | None:
 
 
 def advice(curve: Sequence[Point]) -> str:
-    """Say whether more labels are worth it."""
+    """Say how much more labels would help; empty if unknown."""
     gain = expected_gain(curve)
     if gain is None:
         return ""
@@ -69,6 +69,6 @@ def advice(curve: Sequence[Point]) -> str:
     if gain < _HELPS:
         return (
             f"The curve is flat: {more:,} more labels would hardly change the accuracy. "
-            "This may be enough."
+            "You may have enough."
         )
-    return f"The curve still rises: {more:,} more labels may be worth {100 * gain:.0f} points."
+    return f"The curve still rises: {more:,} more labels may add {100 * gain:.0f} points."

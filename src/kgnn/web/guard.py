@@ -1,8 +1,8 @@
-"""Lets in only requests that the page itself, or a program with the token, can have made.
+"""Middleware that accepts only requests from the server's own pages or from holders of the token.
 
-Any website that somebody visits can send requests to servers on the same machine, and, by a name
-that it lets point there, read the answers. So the Host must be the server's own, what changes
-anything must come from its own pages (Origin), and a server that others can reach wants a token.
+Any website that you visit can send requests to servers on your machine and, by DNS rebinding, read
+the responses. So the Host must be the server's own, requests that change something must come from
+its own pages (Origin), and a server that other machines can reach requires a token.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HEADERS = {
 
 
 class Refused(Exception):
-    """A request that is not let in: its status and why."""
+    """A rejected request: the status and the reason."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -46,18 +46,18 @@ class Refused(Exception):
 
 
 class Guard:
-    """Wraps an application.
+    """Middleware around an ASGI application.
 
     Parameters
     ----------
     app : ASGI application
     hosts : texts
-        What the Host of a request may be; with a port, that port alone.
+        Accepted values of the Host header; one with a port allows that port only.
     token : str, optional
-        That each request must bear, as ``Authorization: Bearer …`` or in a cookie, which a page
-        that is opened with ``?token=…`` gets. Not asked for at paths in ``open_paths``.
+        Required in each request, as ``Authorization: Bearer …`` or in a cookie, which a page opened
+        with ``?token=…`` receives. Not required for paths in ``open_paths``.
     max_bytes : int
-        Of the body of a request.
+        Largest request body.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Guard:
         self.hosts, self.open_paths = frozenset(hosts), frozenset(open_paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request, or what else a server has to say."""
+        """Handle a request or lifespan event; reject everything else, such as WebSockets."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -102,10 +102,10 @@ class Guard:
     def _require_own_host(self, headers: dict[str, str]) -> None:
         host = headers.get("host", "")
         if host not in self.hosts and host.rpartition(":")[0] not in self.hosts:
-            raise Refused(421, f"This server does not answer for the host '{host[:100]}'.")
+            raise Refused(421, f"This server is not the host '{host[:100]}'.")
 
     def _require_own_page(self, method: str, headers: dict[str, str]) -> None:
-        """Refuse changes that another website asks for."""
+        """Refuse requests by other websites that change something."""
         if method in _SAFE:
             return
         origin, host = headers.get("origin"), headers.get("host", "")
@@ -113,7 +113,7 @@ class Guard:
             raise Refused(403, f"Pages of {origin[:100]} may not change anything here.")
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise Refused(403, "Pages of other sites may not change anything here.")
-        # A form of another site can send neither of these without asking first.
+        # A form on another site cannot send these types without a CORS preflight.
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in _SENT_BY_CODE:
             raise Refused(
@@ -121,7 +121,7 @@ class Guard:
             )
 
     def _require_token(self, scope: Scope, headers: dict[str, str]) -> str | None:
-        """Refuse a request without the token; return it if the page is to keep it as a cookie."""
+        """Refuse a request without the token; return a token from the URL, to set as a cookie."""
         if self.token is None or scope["path"] in self.open_paths:
             return None
         bearer = headers.get("authorization", "").partition("Bearer ")[2].strip()
@@ -132,7 +132,7 @@ class Guard:
             return given
         raise Refused(
             401,
-            "A token is needed: open the address that was printed at the start, or send the "
+            "A token is required: open the address that was printed at the start, or send the "
             "header 'Authorization: Bearer TOKEN'.",
         )
 
@@ -142,20 +142,20 @@ class Guard:
     def _require_length(self, headers: dict[str, str]) -> None:
         told = headers.get("content-length", "0")
         if not (told.isascii() and told.isdecimal()):
-            raise Refused(400, "The Content-Length is no number.")
+            raise Refused(400, "The Content-Length is not a number.")
         if len(told) > 15 or int(told) > self.max_bytes:
             raise Refused(413, self._too_long())
 
     def _too_long(self) -> str:
-        return f"The body of a request may have {self.max_bytes:,} bytes; this one has more."
+        return f"The request body is larger than the limit of {self.max_bytes:,} bytes."
 
 
 class _TooLongError(Exception):
-    """More came than may come."""
+    """The body is longer than the limit."""
 
 
 class _Bounded:
-    """Counts what comes in, and adds headers to what goes out."""
+    """Counts the bytes of a request and adds headers to its response."""
 
     def __init__(self, receive: Receive, send: Send, most: int) -> None:
         self._receive, self._send, self._left = receive, send, most
@@ -188,7 +188,7 @@ def _cookie(headers: dict[str, str]) -> str:
 
 
 async def _redirect(scope: Scope, send: Send, token: str) -> None:
-    """Keep the token in a cookie, and out of the address, where others could see it."""
+    """Move the token from the URL, where others could see it, to a cookie."""
     rest = [(k, v) for k, v in parse_qsl(scope["query_string"].decode("latin-1")) if k != "token"]
     place = scope["path"] + (f"?{urlencode(rest)}" if rest else "")
     cookie = f"{_COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000"
@@ -198,7 +198,7 @@ async def _redirect(scope: Scope, send: Send, token: str) -> None:
 
 
 async def problem(send: Send, status: int, detail: str) -> None:
-    """Answer with a problem as RFC 9457 has it."""
+    """Respond with problem details (RFC 9457)."""
     body = json.dumps({"status": status, "detail": detail}, ensure_ascii=True).encode()
     headers = {"content-type": "application/problem+json", "content-length": str(len(body))}
     await _respond(send, status, headers, body)

@@ -1,8 +1,8 @@
-"""Work that requests wait for: a bounded queue, and a thread that takes several requests at a time.
+"""A bounded queue of requests and a thread that answers them in batches.
 
-A model that is asked about thirty small graphs takes hardly longer than about one. So what has come
-in while the thread was busy is answered together. When the queue is full, a request is refused at
-once rather than kept waiting for an answer that would come too late.
+Predicting thirty small graphs takes hardly longer than predicting one, so requests that arrive
+while the thread is busy are answered together. When the queue is full, requests are refused at once
+instead of waiting for an answer that would come too late.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Question = TypeVar("Question")
 
 
 class BusyError(KgnnError):
-    """More requests are waiting than may wait."""
+    """The queue is full, or the server is stopping."""
 
 
 class TooSlowError(KgnnError):
-    """A request that took longer than it may."""
+    """A request exceeded its time limit."""
 
 
 class _Waiting(Generic[Question]):
@@ -41,18 +41,17 @@ class Lane(Generic[Question]):
     Parameters
     ----------
     answer : callable
-        From questions to as many answers; an answer may be an exception.
+        Maps a list of questions to a list of answers; an answer may be an exception.
     capacity : int
-        Questions that may wait.
+        Most questions that may wait.
     seconds : float
-        That a question may take, with its waiting.
+        Time limit for a question, including its wait.
     together : int
-        Weight of the questions that are answered together; a heavier one is answered alone.
+        Largest total weight of a batch; a heavier question is answered alone.
     gathering : float
-        Seconds that a question waits for others, where an answer to several costs little more than
-        to one.
+        Seconds to wait for more questions before answering a batch.
     begin : callable
-        Called first in the thread.
+        Called once in the thread before the first question.
 
     Examples
     --------
@@ -86,11 +85,11 @@ class Lane(Generic[Question]):
         waiting = _Waiting(question, weight, time.monotonic() + self.seconds)
         with self._news:
             if self._is_closed:
-                raise BusyError("The server is being stopped.")
+                raise BusyError("The server is stopping.")
             if len(self._waiting) >= self.capacity:
                 raise BusyError(
-                    f"{self.capacity} requests are waiting already, which is the limit of this "
-                    "server; try again in a moment."
+                    f"{self.capacity} requests are already waiting, the limit of this server; try "
+                    "again in a moment."
                 )
             self._waiting.append(waiting)
             self._news.notify()
@@ -100,7 +99,7 @@ class Lane(Generic[Question]):
             raise self._too_slow() from error
 
     def close(self) -> None:
-        """Answer what is waiting, and end."""
+        """Answer the waiting questions, then stop."""
         with self._news:
             self._is_closed = True
             self._news.notify()
@@ -108,8 +107,8 @@ class Lane(Generic[Question]):
 
     def _too_slow(self) -> TooSlowError:
         return TooSlowError(
-            f"The answer took more than {self.seconds:g} seconds, which is the limit of this "
-            "server; ask about fewer or smaller graphs."
+            f"The answer took more than {self.seconds:g} seconds, the limit of this server; send "
+            "fewer or smaller graphs."
         )
 
     def _run(self) -> None:
@@ -135,7 +134,7 @@ class Lane(Generic[Question]):
         return batch
 
     def _is_wanted(self, waiting: _Waiting[Question]) -> bool:
-        """Tell whether somebody still waits, and note that the answer is being made."""
+        """Tell whether the question is still open, and mark it as running."""
         return time.monotonic() < waiting.deadline and waiting.future.set_running_or_notify_cancel()
 
     def _answer_all(self, batch: list[_Waiting[Question]]) -> None:

@@ -1,7 +1,7 @@
-"""Fits models in a process of its own, so that the pages keep working meanwhile.
+"""Fit models in a separate process, so that the pages stay responsive.
 
-The process gets the graphs once, and then one job at a time. It reports progress and answers with
-an `Outcome`. It ends with the server, however that ends.
+The process receives the graphs once and then one job at a time. It reports progress and returns an
+`Outcome`. It exits when the server does, even if that was killed.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.workers import end_with
 
 _REPORT_SECONDS = 0.1  # between two reports of progress
-_QUEUED = 400  # suggestions; fewer labels than these come between two fits
-_GENTLE = 5  # how far the process steps back for the one with the pages
+_QUEUED = 400  # suggestions; more than the labels given between two fits
+_NICE = 5  # lower priority than the process that serves the pages
 
 
 class Job(NamedTuple):
-    """What to do: fit a model on labels, or ask one that was fitted."""
+    """A job: fit a model and predict all graphs, or only predict with a saved model."""
 
     targets: Ints  # (n_graphs,), positions in ``classes``; −1 for no label
     classes: tuple[str, ...]
     asked: Ints  # (n_graphs,) of 0 and 1: graphs that may be suggested
-    valid: Ints  # (n_graphs,) of 0 and 1: graphs to learn from, labeled or not
-    number: int  # of the model, which is kept in this folder
-    folder: Path | None  # None: no model yet, the first suggestions alone
+    valid: Ints  # (n_graphs,) of 0 and 1: graphs to fit on, labeled or not
+    number: int  # of the saved model to predict with
+    folder: Path | None  # of the model to read or write; None: only suggest, without a model
     is_fit: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a model says of all graphs."""
+    """The predictions of a model for all graphs, and what follows from them."""
 
     number: int  # of the model; 0 if there is none yet
     classes: tuple[str, ...]  # of the columns
     proba: Floats  # (n_graphs, n_classes)
     disagreement: Floats | None  # (n_graphs,)
     novelty: Floats  # (n_graphs,)
-    novelty_reasons: dict[int, str]  # by row, of graphs unlike the others
+    novelty_reasons: dict[int, str]  # by row, for graphs unlike the training graphs
     queue: list[tuple[int, str]]  # rows to label next and why, best first
     suspicious: list[tuple[int, str, str, float]]  # row, given, likely, its probability
     facts: dict[str, Any]  # of a new model, for the record; empty otherwise
@@ -59,13 +59,13 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """Where the graphs are on a map; a process begins with it."""
+    """Places of the graphs on a map; the first thing that a process sends."""
 
     places: Floats  # (n_graphs, 2), from −1 to 1
 
 
 class Progress(NamedTuple):
-    """How far the job is."""
+    """Progress of a job."""
 
     what: str
     done: int
@@ -74,7 +74,7 @@ class Progress(NamedTuple):
 
 
 class Learner:
-    """The process, as the server sees it. The callbacks are called in a thread of their own."""
+    """Starts, feeds and stops the process; calls the callbacks in a separate thread."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Learner:
                 continue
             with self._lock:
                 if connection is not self._connection:
-                    return  # it was stopped: nobody wants to know any more
+                    return  # the process was stopped
                 self.is_busy = False
             if isinstance(told, Outcome):
                 self._on_outcome(told)
@@ -155,14 +155,14 @@ class Learner:
                 self._on_failure(told)
 
     def _lost(self, connection: Connection) -> None:
-        """Note that the process is gone, unless it was told to go."""
+        """Report that the process died, unless it was stopped."""
         with self._lock:
             if connection is not self._connection:
                 return
             self._connection = None
             was_busy, self.is_busy = self.is_busy, False
         if was_busy:
-            self._on_failure("The process that learns has ended; was there enough memory?")
+            self._on_failure("The fitting process died; did it run out of memory?")
 
 
 # -- in the process ------------------------------------------------------------------------------
@@ -177,10 +177,10 @@ def _work(
     fitted_on: dict[str, Any],
 ) -> None:
     end_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server handles Ctrl-C and ends this process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with suppress(OSError, AttributeError):
-        os.nice(_GENTLE)
+        os.nice(_NICE)
     from kgnn.progress import listening
     from kgnn.threads import limit_threads
 
@@ -199,14 +199,12 @@ def _work(
                 connection.send(outcome)
             except KgnnError as error:
                 connection.send(str(error))
-            except (
-                Exception
-            ) as error:  # a fault of ours, or no memory: the page goes on and says so
+            except Exception as error:  # show bugs and lack of memory on the page, and go on
                 connection.send(f"{type(error).__name__}: {error}")
 
 
 class _Reports:
-    """Sends progress, not too often, with the time that the outermost work still takes."""
+    """Sends throttled reports of progress with an estimate of the time left."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -233,7 +231,7 @@ def _model(
     parameters: dict[str, Any],
     fitted_on: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the model of a job, and what is to be recorded of a new one."""
+    """Return the model of a job, and the facts to record about a new one."""
     from dataclasses import replace
 
     from kgnn.estimator.registry import make
@@ -265,9 +263,9 @@ def _model(
 
 
 def _ask(job: Job, model: Any, graphs: GraphDataset, facts: dict[str, Any]) -> Outcome:
-    """Ask a model about all graphs."""
+    """Predict all graphs and derive suggestions and suspicious labels."""
     from kgnn.estimator.classifier import UNLABELED
-    from kgnn.estimator.suggestion import Opinion, next_to_label
+    from kgnn.estimator.suggestion import Predictions, next_to_label
 
     plain = graphs.with_targets(np.full(len(graphs), UNLABELED))
     rows = np.flatnonzero(job.asked)
@@ -278,18 +276,18 @@ def _ask(job: Job, model: Any, graphs: GraphDataset, facts: dict[str, Any]) -> O
         first = next_to_label(
             unlabeled, known, lambda some: {"prediction": uniform[: len(some)]}, "??", _QUEUED
         )
-        why = "looks like many graphs that have no label yet"
+        why = "similar to many unlabeled graphs"
         queue = [(int(rows[each.row]), why) for each in first]
         nothing = np.zeros(len(graphs))
         return Outcome(0, (), np.zeros((len(graphs), 0)), None, nothing, {}, queue, [], {})
-    opinion = Opinion.of(model.predict_proba_all(plain))
+    predictions = Predictions.of(model.predict_proba_all(plain))
     found = model.novelty(plain)
     suggested = model.suggest(plain[rows], _QUEUED) if len(rows) else []
     return Outcome(
         job.number,
         tuple(model.class_names),
-        opinion.proba,
-        opinion.disagreement,
+        predictions.proba,
+        predictions.disagreement,
         np.array([each.score for each in found]),
         {row: "; ".join(each.reasons) for row, each in enumerate(found) if each.is_novel},
         [(int(rows[each.row]), each.why) for each in suggested],
@@ -299,7 +297,7 @@ def _ask(job: Job, model: Any, graphs: GraphDataset, facts: dict[str, Any]) -> O
 
 
 def _suspicious(model: Any, job: Job) -> list[tuple[int, str, str, float]]:
-    """Return labels that predictions made without them contradict, as rows of all graphs."""
+    """Return the labels that out-of-fold predictions contradict, as rows of all graphs."""
     from kgnn.evaluation.model_facts import doubted_labels
 
     held = model.held_out_
@@ -314,9 +312,9 @@ def _suspicious(model: Any, job: Job) -> list[tuple[int, str, str, float]]:
 
 
 def map_of(graphs: GraphDataset) -> Floats:
-    """Return a place for each graph, near those of similar graphs: from −1 to 1 in both directions.
+    """Return a place on the map for each graph, near similar graphs; from −1 to 1 on both axes.
 
-    By UMAP, if it is installed, else by the two main directions of the kernel features.
+    Uses UMAP if it is installed, otherwise the two leading singular vectors of the features.
 
     Examples
     --------
@@ -335,7 +333,7 @@ def map_of(graphs: GraphDataset) -> Floats:
     if found is None:
         found = dimensions[:, :2]
     places[:, : found.shape[1]] = found
-    # A few far away would press all others together.
+    # Clip outliers, which would squeeze all other graphs together.
     low, high = np.quantile(places, (0.01, 0.99), axis=0)
     middle, half = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
     return np.asarray(np.clip((places - middle) / half, -1.1, 1.1) / 1.1)

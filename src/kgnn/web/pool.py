@@ -1,4 +1,4 @@
-"""The graphs of a project: what they are called, drawn and known by, whatever file they are in."""
+"""The graphs of a project: their names, drawings, and keys that do not depend on the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DRAWINGS_KEPT = 2000
 
 
 class Pool:
-    """All graphs of a project, each with a key that depends on its content alone.
+    """All graphs of a project, each with a key computed from its content.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Pool:
         self.keys = list(content_keys(self.graphs))
         self.row_of = {key: row for row, key in enumerate(self.keys)}
         self.names = [graph.name for graph in self.graphs]
-        self.cells = cells or {}  # what a table says of graphs, by name and column
+        self.cells = cells or {}  # cells of a table of graphs, by name and column
         self._colors = _label_colors(self.graphs)
         self.drawing = lru_cache(maxsize=_DRAWINGS_KEPT)(self._drawing)
 
@@ -56,11 +56,11 @@ class Pool:
     def _drawing(self, row: int, is_large: bool = False) -> Markup:
         """Draw a graph as SVG."""
         width, height = LARGE if is_large else SMALL
-        with threadpool_limits(1):  # matrices of layouts are small: more threads wait
+        with threadpool_limits(1):  # layout matrices are small; more threads only wait
             return draw_whole(self.graphs[row], colors=self._colors, width=width, height=height)
 
     def card(self, row: int, is_large: bool = False) -> dict[str, Any]:
-        """Return what a page shows of a graph before anybody has an opinion."""
+        """Return what a page shows of a graph, without predictions."""
         graph = self.graphs[row]
         return {
             "graph": self.keys[row],
@@ -73,7 +73,7 @@ class Pool:
 
 
 def _label_colors(graphs: GraphDataset) -> dict[str, str]:
-    """Give each label of nodes one color in all drawings."""
+    """Assign each node label the same color in all drawings."""
     written = written_out(graphs)
     if written.node_labels is None:
         return {}
@@ -83,10 +83,10 @@ def _label_colors(graphs: GraphDataset) -> dict[str, str]:
 
 
 def content_keys(graphs: GraphDataset) -> Iterator[str]:
-    """Yield a key for each graph: a hash of its nodes and edges and of what these carry.
+    """Yield a key for each graph: a hash of its nodes and edges with their labels and attributes.
 
-    Names, classes and the graphs around it do not matter. The second of two equal graphs has the
-    key of the first with ``.2``, and so on.
+    Names, classes and other graphs do not matter. The second of two equal graphs gets the key of
+    the first with ``.2`` appended, and so on.
     """
     seen: Counter[str] = Counter()
     labels = _by_name(graphs.node_labels, graphs.node_label_names)
@@ -110,5 +110,5 @@ def content_keys(graphs: GraphDataset) -> Iterator[str]:
 
 
 def _by_name(codes: Any, names: tuple[str, ...]) -> Any:
-    """Return a number for each label that depends on its name alone."""
+    """Return numbers for labels that depend on the labels' names, not on their codes."""
     return None if codes is None or not names else name_colors(names, "label")[codes]

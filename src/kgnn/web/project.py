@@ -1,15 +1,15 @@
-"""The record of a labeling project: one SQLite file of events, to which events are only added.
+"""The record of a labeling project: an append-only log of events in one SQLite file.
 
 ::
 
-    project/project.sqlite     what was answered, by whom, when, and what the person had seen
-    project/models/NAME/       models that were fitted on the answers
+    project/project.sqlite     who answered what and when, and what they had seen
+    project/models/NAME/       models fitted on the answers
 
-An event is an answer about a graph, the undoing of an answer, a new class or a new model. What
-holds now follows from the events, so nothing is ever overwritten: the answer about a graph is the
-latest one that was not undone. An event has been flushed to the disk when a call returns; a process
-that is killed loses at most what it had not confirmed. Several processes may write at the same
-time. Each says which answer it had seen, and is refused if another one came in between.
+An event is an answer about a graph, the undoing of an answer, a new class or a new model. The
+current state follows from the events: the answer about a graph is the latest one that was not
+undone. Events are flushed to the disk before a call returns, so a killed process loses at most what
+it had not confirmed. Several processes may write at the same time: each names the answer that it
+had seen, and is refused if another one came in between.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ FILE = "project.sqlite"
 LABEL, UNSURE, INVALID = "label", "unsure", "invalid"  # kinds of answers
 _UNDO, _CLASS, _MODEL = "undo", "class", "model"  # kinds of other events
 _APPLICATION = 0x6B676E6E
-_BUSY_SECONDS = 30.0  # that another process may take to write
+_BUSY_SECONDS = 30.0  # to wait while another process writes
 _LONGEST_NAME = 200  # characters of a class or a person
 
-# A later version of the schema is another step; the version of a file is how many it has behind it.
+# A new version of the schema appends a step; the version of a file counts the steps applied to it.
 _STEPS = (
     """
     CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -42,13 +42,13 @@ _STEPS = (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         at TEXT NOT NULL,
         who TEXT NOT NULL,
-        action TEXT NOT NULL,  -- made by who asked: what is sent twice is done once
+        action TEXT NOT NULL,  -- chosen by the client, so that a repeated request is done once
         kind TEXT NOT NULL CHECK (kind IN ('label', 'unsure', 'invalid', 'undo', 'class', 'model')),
         graph TEXT,            -- hash of its content
         label TEXT,            -- of an answer, or the name of a new class
         undone INTEGER REFERENCES events (id),
-        model INTEGER,         -- the event of the model that advised
-        shown TEXT,            -- JSON: what the person had seen; of a model, what is known of it
+        model INTEGER,         -- the event of the model in use
+        shown TEXT,            -- JSON: what the person had seen, or the facts about a model
         UNIQUE (action, graph)
     ) STRICT;
     CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
@@ -61,14 +61,14 @@ _COLUMNS = "id, at, who, action, kind, graph, label, undone, model, shown"
 
 
 class ProjectError(KgnnError, ValueError):
-    """A folder that is not a project, or one of a later version of kgnn."""
+    """A folder that is not a project, or was written by a newer version of kgnn."""
 
 
 class ConflictError(KgnnError, ValueError):
-    """An answer that was given without knowing a later one of somebody else."""
+    """An answer to a graph that somebody else has answered in the meantime."""
 
     def __init__(self, graphs: Sequence[str]) -> None:
-        super().__init__(f"Somebody else has answered about {len(graphs):,} of these graphs.")
+        super().__init__(f"Somebody else has already answered {len(graphs):,} of these graphs.")
         self.graphs = list(graphs)
 
 
@@ -88,21 +88,21 @@ class Event(NamedTuple):
 
     @property
     def details(self) -> dict[str, Any]:
-        """What was shown, or is known of a model."""
+        """The content of ``shown``."""
         return json.loads(self.shown) if self.shown else {}
 
 
 class Given(NamedTuple):
-    """An answer about a graph that is to be recorded."""
+    """An answer to record."""
 
     graph: str
     kind: str
     label: str | None = None
-    seen: int = 0  # the event of the answer that held when this one was given; 0 for none
+    seen: int = 0  # event of the answer that was current when this one was given; 0 for none
 
 
 class Project:
-    """What is known of the graphs of a folder; several threads may use it.
+    """A labeling project; thread-safe.
 
     Examples
     --------
@@ -116,9 +116,9 @@ class Project:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.version = 0  # the latest event that is known here
-        self.classes: list[str] = []  # in the order in which they were made
-        self.answers: dict[str, Event] = {}  # that hold now, by graph
+        self.version = 0  # the latest event read
+        self.classes: list[str] = []  # in order of creation
+        self.answers: dict[str, Event] = {}  # current ones, by graph
         self.models: list[Event] = []
         self._given: dict[str, list[Event]] = {}  # by graph, those that were not undone
         self._by_action: dict[str, list[Event]] = {}
@@ -136,24 +136,24 @@ class Project:
             self._base.execute("PRAGMA trusted_schema = OFF")
             self._prepare(path)
             self._base.execute("PRAGMA journal_mode = WAL")
-            # Each event is on the disk before it is confirmed, also if the power fails.
+            # Flush each event before confirming it, so that it survives a power failure.
             self._base.execute("PRAGMA synchronous = FULL")
             self._catch_up()
         except (sqlite3.Error, OSError) as error:
             raise ProjectError(f"{path} cannot be opened as a project: {error}") from error
 
     def _prepare(self, path: Path) -> None:
-        """Make the tables of a new file, or refuse one that is not ours."""
+        """Create the tables of a new file, or refuse a foreign one."""
         self._base.execute("BEGIN IMMEDIATE")
         (application,) = self._base.execute("PRAGMA application_id").fetchone()
         (version,) = self._base.execute("PRAGMA user_version").fetchone()
         (n_tables,) = self._base.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if n_tables and application != _APPLICATION:
-            raise ProjectError(f"{path} is another program's file; name another folder.")
+            raise ProjectError(f"{path} belongs to another program; choose another folder.")
         if version > len(_STEPS):
             raise ProjectError(
-                f"{path} has version {version} of the record, and this kgnn knows {len(_STEPS)}; "
-                "install a newer kgnn."
+                f"{path} has schema version {version}, but this kgnn supports up to "
+                f"{len(_STEPS)}; install a newer kgnn."
             )
         for step in _STEPS[version:]:
             for statement in _statements(step):
@@ -163,15 +163,15 @@ class Project:
         self._base.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file; what was confirmed is in it already."""
+        """Close the file."""
         with self._lock:
             self._base.close()
 
     def folder_of_model(self, name: str) -> Path:
-        """Return where a model is kept."""
+        """Return the folder of a model."""
         return self.folder / "models" / name
 
-    # -- asking -----------------------------------------------------------------------------------
+    # -- reading ----------------------------------------------------------------------------------
 
     def refresh(self) -> int:
         """Read what other processes have written, and return the latest event."""
@@ -186,27 +186,27 @@ class Project:
             return [Event(*row) for row in self._base.execute(query, (graph,))]
 
     def fact(self, name: str) -> Any:
-        """Return a fact about the project, such as the data it is about; None if unknown."""
+        """Return a fact about the project, such as where its data come from; None if unknown."""
         query = "SELECT value FROM facts WHERE name = ?"
         with self._lock:
             row = self._base.execute(query, (name,)).fetchone()
         return None if row is None else json.loads(row[0])
 
     def labels(self) -> dict[str, str]:
-        """Return the labels that hold now, by graph."""
+        """Return the current labels, by graph."""
         with self._lock:
             held = self.answers.items()
             return {graph: each.label for graph, each in held if each.label is not None}
 
-    # -- telling ----------------------------------------------------------------------------------
+    # -- writing ----------------------------------------------------------------------------------
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Note a fact about the project."""
+        """Store a fact about the project."""
         with self._writing():
             self._base.execute("REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
 
     def add_class(self, name: str, *, who: str) -> None:
-        """Add a class; one that there is already stays as it is."""
+        """Add a class unless it exists."""
         with self._writing():
             if _checked(name, "name of a class") not in self.classes:
                 self._add(who, uuid4().hex, _CLASS, label=name)
@@ -220,14 +220,14 @@ class Project:
         model: int | None = None,
         shown: Mapping[str, Any] | None = None,
     ) -> list[Event]:
-        """Record answers, all or none, and return them.
+        """Record all of the answers or none, and return them.
 
-        `ConflictError` if one of the graphs has another answer than its giver has seen. What has
-        been recorded with the same ``action`` is returned and not recorded again.
+        Raise `ConflictError` if the current answer of a graph is not the one that the caller had
+        seen. Answers already recorded with the same ``action`` are returned, not recorded again.
         """
         told = None if not shown else json.dumps(shown)
         if len({each.graph for each in given}) < len(given):
-            raise ParameterError("A graph has one answer, but one is answered about twice.")
+            raise ParameterError("A graph takes one answer, but one of these graphs has two.")
         with self._writing():
             if action not in self._by_action:
                 self._check(given)
@@ -237,9 +237,9 @@ class Project:
             return [each for each in self._by_action.get(action, []) if each.kind != _UNDO]
 
     def undo(self, action: str, *, who: str, by: str | None = None) -> list[str]:
-        """Undo the answers of an action that still hold, and return their graphs.
+        """Undo the answers of an action that are still current, and return their graphs.
 
-        ``by`` is the action that undoes; sent twice, it is done once.
+        ``by`` identifies the request, so that a repeated one is done once.
         """
         by = by or uuid4().hex
         with self._writing():
@@ -252,9 +252,9 @@ class Project:
             return [each.graph for each in self._by_action.get(by, []) if each.graph]
 
     def add_labels(self, labels: Mapping[str, str], *, who: str) -> tuple[int, list[str]]:
-        """Import labels: of graphs without an answer. Return how many, and which graphs differ.
+        """Import labels of graphs without an answer; return how many, and which graphs differ.
 
-        Nobody's answer is changed by a file.
+        Existing answers are not changed.
         """
         with self._writing():
             differing = [
@@ -271,20 +271,22 @@ class Project:
         return len(new), differing
 
     def add_model(self, facts: Mapping[str, Any]) -> Event:
-        """Record a model that was fitted and saved."""
+        """Record a fitted and saved model."""
         with self._writing():
             self._add("kgnn", uuid4().hex, _MODEL, shown=json.dumps(facts))
         return self.models[-1]
 
     def _check(self, given: Iterable[Given]) -> None:
-        """Refuse answers that make no sense, or that do not know of a later one."""
+        """Refuse invalid answers, and answers that would overwrite one not seen."""
         for each in given:
             if each.kind not in (LABEL, UNSURE, INVALID):
-                raise ParameterError(f"There is no answer of the kind '{excerpt(each.kind)}'.")
+                raise ParameterError(f"There is no kind of answer '{excerpt(each.kind)}'.")
             if (each.kind == LABEL) != (each.label is not None):
-                raise ParameterError("An answer of the kind 'label' has a label, others have none.")
+                raise ParameterError(
+                    "An answer of kind 'label' needs a label; other kinds take none."
+                )
             if each.label is not None and each.label not in self.classes:
-                raise ParameterError(f"There is no class '{excerpt(each.label)}'; make it first.")
+                raise ParameterError(f"There is no class '{excerpt(each.label)}'; add it first.")
         held = {graph: event.id for graph, event in self.answers.items()}
         stale = [each.graph for each in given if held.get(each.graph, 0) != each.seen]
         if stale:
@@ -292,7 +294,7 @@ class Project:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write in one piece, knowing all that others have written before."""
+        """Run a transaction that starts from all that other processes have written."""
         with self._lock:
             try:
                 self._base.execute("BEGIN IMMEDIATE")
@@ -304,7 +306,7 @@ class Project:
                     if self._base.in_transaction:
                         self._base.execute("ROLLBACK")
                     raise
-                # After it is on the disk, and never before, it is known here.
+                # Update the state in memory only after the commit.
                 self._catch_up()
             except sqlite3.Error as error:
                 raise ProjectError(f"{self.folder / FILE} cannot be written: {error}") from error
@@ -333,7 +335,7 @@ class Project:
             self._apply(Event(*row))
 
     def _apply(self, event: Event) -> None:
-        """Let what holds follow from one more event."""
+        """Update the state by one event."""
         self.version = event.id
         self._by_action.setdefault(event.action, []).append(event)
         if event.kind == _CLASS and event.label is not None:
@@ -354,7 +356,7 @@ class Project:
 
 
 def _statements(script: str) -> list[str]:
-    """Cut a script into statements; `executescript` would commit in between."""
+    """Split a script into statements; `executescript` would commit in between."""
     found, rest = [], ""
     for line in script.splitlines(keepends=True):
         rest += line
@@ -367,6 +369,6 @@ def _statements(script: str) -> list[str]:
 def _checked(name: str, what: str) -> str:
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise ParameterError(
-            f"The {what} is 1 to {_LONGEST_NAME} printable characters, got '{excerpt(name)}'."
+            f"The {what} must be 1 to {_LONGEST_NAME} printable characters, got '{excerpt(name)}'."
         )
     return name

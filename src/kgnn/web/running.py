@@ -1,4 +1,4 @@
-"""Runs a web application until it is told to stop, on this machine alone or for others as well."""
+"""Run a web application, for this machine only or for others with a token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kgnn.errors import KgnnError, MissingExtraError, ParameterError
 from kgnn.web.guard import LOOPBACK
 
-TOKEN = "KGNN_TOKEN"  # noqa: S105 - the environment variable that has it
+TOKEN = "KGNN_TOKEN"  # noqa: S105 - the environment variable with the token
 _GRACE_SECONDS = 10
 _SHORTEST_TOKEN = 16
 _OPTIONS: dict[str, Any] = {
@@ -28,24 +28,24 @@ _OPTIONS: dict[str, Any] = {
 
 
 class Place(NamedTuple):
-    """Where a server listens, and who may ask it."""
+    """The address of a server and its token."""
 
     host: str
     port: int
-    token: str | None  # None on this machine alone
+    token: str | None  # None if only this machine can connect and KGNN_TOKEN is not set
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
+        """The URL to open in a browser."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         shown = socket.gethostname() if self.host in ("0.0.0.0", "::") else host
         ending = f"?token={self.token}" if self.token else ""
         return f"http://{shown}:{self.port}/{ending}"
 
     def hosts(self, more: Iterable[str] = ()) -> list[str]:
-        """Return what requests may call this server."""
+        """Return the accepted values of the Host header."""
         own = {f"{name}:{self.port}" for name in LOOPBACK}
-        if self.token is not None:  # others may call it by any of its names, and need the token
+        if self.token is not None:  # with the token, any name of this machine will do
             names = {self.host, socket.gethostname(), socket.getfqdn(), *_own_addresses(), *more}
             own |= {f"[{name}]" if ":" in name else name for name in names}
         return sorted(own | set(more))
@@ -68,7 +68,7 @@ def is_loopback(host: str) -> bool:
 
 
 def token_for(host: str) -> str | None:
-    """Return the token of a server: that of the environment, or a new one if it is for others."""
+    """Return the token from the environment, or a new one if other machines can connect."""
     token = os.environ.get(TOKEN) or None
     if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isascii()):
         raise ParameterError(f"{TOKEN} must have at least {_SHORTEST_TOKEN} ASCII characters.")
@@ -76,7 +76,7 @@ def token_for(host: str) -> str | None:
 
 
 def listen(host: str, port: int) -> tuple[Place, socket.socket]:
-    """Open the port, so that it is ours before anything else is done; 0 takes a free one.
+    """Open the port before any other work; 0 takes a free one.
 
     See `token_for`.
     """
@@ -91,8 +91,8 @@ def listen(host: str, port: int) -> tuple[Place, socket.socket]:
         if opened is not None:
             opened.close()
         raise KgnnError(
-            f"Nothing can listen on {host}, port {port}: {error.strerror or error}. Name another "
-            "port with --port; 0 takes a free one."
+            f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another port "
+            "with --port; 0 takes a free one."
         ) from error
     return Place(host, opened.getsockname()[1], token), opened
 
@@ -104,11 +104,11 @@ def run(
     on_start: Callable[[], None] = lambda: None,
     on_stop: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; requests that are under way are answered first."""
+    """Serve until SIGINT or SIGTERM; open requests are answered first."""
     uvicorn = require_uvicorn()
 
     class Server(uvicorn.Server):  # type: ignore[name-defined]
-        """Tells when it starts and when it is told to stop."""
+        """A server that calls ``on_start`` and ``on_stop``."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -119,23 +119,23 @@ def run(
             on_stop()
             super().handle_exit(sig, frame)
 
-    with suppress(KeyboardInterrupt):  # which uvicorn raises again once it has stopped
+    with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has stopped
         Server(uvicorn.Config(app, **_OPTIONS)).run([opened])
 
 
 def run_workers(factory: str, place: Place, opened: socket.socket, n: int) -> None:
-    """Serve with several processes, each with an application that the named function makes.
+    """Serve with several processes, each running the application that ``factory`` makes.
 
-    A process that dies is replaced. Stopped, each answers what is under way first.
+    A process that dies is replaced. On exit, each answers its open requests first.
     """
     uvicorn = require_uvicorn()
-    opened.close()  # all of them share a socket that uvicorn opens in this place
+    opened.close()  # uvicorn opens a shared socket on the same port instead
     with suppress(KeyboardInterrupt):
         uvicorn.run(factory, factory=True, workers=n, host=place.host, port=place.port, **_OPTIONS)
 
 
 def require_uvicorn() -> Any:
-    """Import what serves, or say how to install it."""
+    """Import uvicorn, or say how to install it."""
     try:
         import fastapi  # noqa: F401
         import uvicorn

@@ -1,6 +1,6 @@
 """A model as a web service: predictions, explanations and similar graphs, as JSON.
 
-What is served is described by ``/openapi.json``. A page at ``/`` asks about one graph and draws it.
+``/openapi.json`` describes the API. The page at ``/`` predicts and draws graphs.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ from kgnn.web.labeling import explain_problems, serve_static
 from kgnn.web.lanes import BusyError, Lane, TooSlowError
 from kgnn.workers import end_with
 
-ENVIRONMENT = "KGNN_SERVE"  # where workers of a server find its settings
+ENVIRONMENT = "KGNN_SERVE"  # environment variable that passes the settings to workers
 _JSON_LINES, _JSON = "application/x-ndjson", "application/json"
-_TOGETHER = 256  # graphs that are predicted together
-_GATHERING_SECONDS = 0.005  # a tenth of what a prediction takes where many ask
+_TOGETHER = 256  # largest weight of a batch; see `_add_routes`
+_GATHERING_SECONDS = 0.005  # a tenth of the time of a prediction under load
 _DRAWN = 20  # graphs of a request
 _WIDTH, _HEIGHT = 480.0, 360.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is served, to whom, and within which limits."""
+    """The model to serve, access and limits."""
 
     model: str
     hosts: tuple[str, ...]
     token: str | None = None
     max_bytes: int = 4 << 20  # of a request
     max_graphs: int = 1000
-    max_nodes: int = 100_000  # of all graphs of a request
+    max_nodes: int = 100_000  # over all graphs of a request
     seconds: float = 30.0  # for an answer
-    waiting: int = 256  # requests
+    waiting: int = 256  # requests that may wait
     threads: int = 1
 
     def write(self) -> str:
-        """Return a text for `read`."""
+        """Return the settings as text, for `read`."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -68,35 +68,35 @@ class Settings:
         return cls(**{**told, "hosts": tuple(told["hosts"])})
 
 
-# -- what is answered ----------------------------------------------------------------------------
+# -- responses -----------------------------------------------------------------------------------
 
 
 class Prediction(BaseModel):
-    """What the model says of a graph."""
+    """The prediction for a graph."""
 
     id: str
     label: str
     confidence: float
     probabilities: dict[str, float]
     label_set: list[str] | None = Field(
-        description="Labels that the graph may have; null where the model can promise nothing."
+        description="Conformal label set; null if the model was fitted without held-out labels."
     )
-    novelty: float = Field(description="Share of nodes with neighborhoods that are new to it.")
-    novelty_reason: str = Field(description="How it differs from the training graphs, or empty.")
-    networks: dict[str, str] = Field(description="What each network of the model would say alone.")
+    novelty: float = Field(description="Share of nodes whose neighborhood no training graph has.")
+    novelty_reason: str = Field(description="How the graph differs from training graphs, or empty.")
+    networks: dict[str, str] = Field(description="Label predicted by each network of the model.")
     size: str
-    drawing: str | None = Field(None, description="SVG, where it was asked for.")
+    drawing: str | None = Field(None, description="SVG, if requested.")
 
 
 class Predictions(BaseModel):
-    """Answers in the order of the graphs."""
+    """Predictions in the order of the graphs."""
 
     model: str
     predictions: list[Prediction]
 
 
 class Alike(BaseModel):
-    """A labeled graph next to another graph."""
+    """A labeled graph and its similarity."""
 
     id: str
     label: str
@@ -104,28 +104,28 @@ class Alike(BaseModel):
 
 
 class Similar(BaseModel):
-    """The labeled graphs most like a graph, most similar first."""
+    """The labeled graphs most similar to a graph, the most similar first."""
 
     id: str
     similar: list[Alike]
 
 
 class Similars(BaseModel):
-    """Answers in the order of the graphs."""
+    """Similar graphs, in the order of the graphs."""
 
     model: str
     graphs: list[Similar]
 
 
 class Problem(BaseModel):
-    """What is wrong with a request."""
+    """The reason why a request failed."""
 
     status: int
     detail: str
 
 
 class Limits(BaseModel):
-    """What a request may ask for."""
+    """Limits of the server."""
 
     max_bytes: int
     max_graphs: int
@@ -135,7 +135,7 @@ class Limits(BaseModel):
 
 
 class Model(BaseModel):
-    """What is served."""
+    """The model that is served."""
 
     method: str
     classes: list[str]
@@ -159,7 +159,7 @@ class Asked(NamedTuple):
 
 
 class Server:
-    """A model, and the lanes in which it is asked."""
+    """A model with one lane for fast requests and one for slow ones."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -171,13 +171,13 @@ class Server:
         self._is_directed = is_directed(options.get("directed", False))
         self._meaning = Meaning.of(salts=options.get("salts"), stereo=options.get("stereo"))
         seconds = settings.seconds
-        # For as long as the server runs; some libraries count threads in each thread anew.
+        # Entered in each lane's thread and never left; some libraries limit threads per thread.
         begin = limit_threads(settings.threads).__enter__
         self.fast: Lane[Asked] = Lane(
             self._predict, capacity=settings.waiting, seconds=seconds, together=_TOGETHER,
             gathering=_GATHERING_SECONDS, begin=begin,
         )  # fmt: skip
-        # Explanations take a hundred times as long as predictions, which are not to wait for them.
+        # Explanations take a hundred times as long as predictions, so they have their own lane.
         slow = max(1, settings.waiting // 16)
         begin = limit_threads(settings.threads).__enter__
         self.slow: Lane[Callable[[], Any]] = Lane(
@@ -185,26 +185,26 @@ class Server:
         )
 
     def close(self) -> None:
-        """Answer what is waiting, and end."""
+        """Answer the waiting requests, then stop."""
         self.fast.close()
         self.slow.close()
 
     # -- graphs
 
     def read(self, body: bytes, kind: str, most: int | None = None) -> GraphDataset:
-        """Return the graphs of a request, within the limits."""
+        """Parse the graphs of a request and check the limits."""
         limits, graphs, skipped = self.settings, GraphCollector(self._is_directed), Skipped()
         n_nodes = 0
         for n, (place, record) in enumerate(_records(body, kind), start=1):
             if n > (allowed := most or limits.max_graphs):
-                raise GraphDataError(f"A request may have {allowed:,} graphs; this one has more.")
+                raise GraphDataError(f"A request may have at most {allowed:,} graphs.")
             try:
                 graph = self._graph(place, record)
                 n_nodes += graph["n_nodes"]
                 if n_nodes > limits.max_nodes:
                     raise HTTPException(
-                        413, f"The graphs of a request may have {limits.max_nodes:,} nodes in all; "
-                        f"there are {n_nodes:,} up to {place}."
+                        413, f"The graphs of a request may have {limits.max_nodes:,} nodes in all, "
+                        f"got {n_nodes:,} up to {place}."
                     )  # fmt: skip
                 graphs.add(place, **graph)
             except GraphDataError as error:
@@ -216,14 +216,14 @@ class Server:
         return graphs.dataset("request")
 
     def _graph(self, place: str, record: str | dict[str, Any]) -> dict[str, Any]:
-        """Read a graph: a molecule where there is SMILES, else a line of JSON Lines."""
+        """Parse a graph: SMILES if it has that key, otherwise a record of JSON Lines."""
         if isinstance(record, str):
             if '"smiles"' not in record:
                 return graph_of_line(place, record)
             try:
                 told = json.loads(record)
             except (ValueError, RecursionError):
-                return graph_of_line(place, record)  # which says what is wrong with it
+                return graph_of_line(place, record)  # raises a helpful error
         else:
             told = record
         if not isinstance(told, dict) or "smiles" not in told:
@@ -238,7 +238,7 @@ class Server:
     # -- predictions
 
     def _predict(self, asked: Sequence[Asked]) -> list[Any]:
-        """Answer requests, those with graphs of the same kind together."""
+        """Answer requests, batching those whose graphs are of the same kind."""
         found: list[Any] = [None] * len(asked)
         groups: dict[Any, list[tuple[int, GraphDataset]]] = {}
         for at, each in enumerate(asked):
@@ -258,12 +258,12 @@ class Server:
     def _predicted(
         self, parts: list[tuple[int, GraphDataset]], error: float
     ) -> Iterator[tuple[int, Any]]:
-        """Yield what the model says of each part, or the error that one of them causes alone."""
+        """Yield the answers for each part, or the error that it causes."""
         if len(parts) > 1:
             try:
                 whole = concatenate([graphs for _, graphs in parts])
                 said = self._answers(whole, error)
-            except KgnnError:  # one request is not to fail for what is wrong with another
+            except KgnnError:  # one request must not fail because of another
                 for part in parts:
                     yield from self._predicted([part], error)
                 return
@@ -303,23 +303,23 @@ class Server:
         }
 
     def has_molecules(self) -> bool:
-        """Tell whether the model knows molecules, which may be written as SMILES."""
+        """Tell whether the model was fitted on molecules, so that SMILES make sense."""
         return is_molecule(written_out(self.model.labeled_graphs_[:1])[0])
 
     @property
     def name(self) -> str:
-        """What the model is called: its method and when it was saved."""
+        """Method of the model and when it was saved."""
         return f"{self.told['method']} {self.told['saved']}"
 
     # -- the rest
 
     def explain(self, asked: Asked, neighbors: int) -> Any:
-        """Explain what the model says of one graph."""
+        """Explain the prediction for one graph."""
         graphs = named(self.read(asked.body, asked.kind, most=1))
         return self.model.explain(graphs[0], neighbors=neighbors, error=asked.error)
 
     def similar(self, asked: Asked, n: int) -> dict[str, Any]:
-        """Find the labeled graphs that are most like each graph."""
+        """Find the labeled graphs most similar to each graph."""
         graphs = named(self.read(asked.body, asked.kind))
         found = self.model.similar(graphs, n)
         return {
@@ -337,7 +337,7 @@ class Server:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Say what is served."""
+        """Return the facts about the model and the limits."""
         from kgnn.evaluation.model_facts import held_out_quality
 
         quality = held_out_quality(self.model)
@@ -366,7 +366,7 @@ def _each(work: Sequence[Callable[[], Any]]) -> list[Any]:
 
 
 def _records(body: bytes, kind: str) -> Iterator[tuple[str, str | dict[str, Any]]]:
-    """Yield the graphs of a body, not yet understood, each with its place."""
+    """Yield the unparsed graphs of a body, each with its place."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -390,7 +390,7 @@ def _records(body: bytes, kind: str) -> Iterator[tuple[str, str | dict[str, Any]
 
 
 def _kind_of(graphs: GraphDataset) -> tuple[Any, ...]:
-    """Return what graphs that are put together have in common."""
+    """Return what graphs must have in common to be put into one dataset."""
     width = [
         None if a is None else a.shape[1:] for a in (graphs.node_attributes, graphs.edge_attributes)
     ]
@@ -436,18 +436,20 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": told}
     for status, told in {
         400: "The request is malformed.",
-        401: "A token is needed.",
-        403: "Asked by a page of another site.",
-        413: "The body, or its graphs, are larger than the limits in the answer.",
-        415: "The body is of another kind.",
-        421: "The host is not this server's.",
+        401: "A token is required.",
+        403: "The request comes from a page of another site.",
+        413: "The body or its graphs exceed the limits.",
+        415: "The Content-Type is not supported.",
+        421: "The Host header is not this server's.",
         422: "The graphs cannot be read, or the model cannot use them.",
-        429: "As many requests are waiting as may wait.",
+        429: "Too many requests are waiting.",
         503: "The answer took too long.",
     }.items()
 }
-Error = Annotated[float, Query(gt=0, lt=1, description="How often a label set may miss the truth.")]
-Number = Annotated[int, Query(ge=1, le=100, description="How many labeled graphs.")]
+Error = Annotated[
+    float, Query(gt=0, lt=1, description="Share of label sets that may miss the true label.")
+]
+Number = Annotated[int, Query(ge=1, le=100, description="Number of labeled graphs.")]
 
 
 def make_app(settings: Settings) -> FastAPI:
@@ -462,7 +464,7 @@ def make_app(settings: Settings) -> FastAPI:
     told = server.told
     app = FastAPI(
         title=f"kgnn: {told['method']}",
-        summary="Classes of graphs, by a fitted model.",
+        summary="Predictions of a fitted graph classifier.",
         version=told["versions"]["kgnn"],
         lifespan=running,
         docs_url=None,
@@ -476,7 +478,7 @@ def make_app(settings: Settings) -> FastAPI:
 
 
 def app_from_environment() -> Guard:
-    """Return what a worker of `kgnn serve` runs."""
+    """Return the application that a worker of `kgnn serve` runs."""
     end_with(os.getppid())
     return guarded(Settings.read(os.environ[ENVIRONMENT]))
 
@@ -523,21 +525,21 @@ def _add_routes(app: FastAPI, server: Server) -> None:
         error: Error = 0.1,
         drawing: Annotated[bool, Query(description="Also draw the first graphs.")] = False,
     ) -> Response:
-        """Say of each graph: its label, probabilities, the set of labels it may have, novelty."""
+        """Predict each graph: label, probabilities, label set and novelty."""
         asked = await _asked(request, error, drawing)
         weight = 1 + len(asked.body) // 1024
         return JSONResponse(await server.fast.ask(asked, weight))
 
     @app.post("/explain", responses=_PROBLEMS, openapi_extra=_GRAPHS)
     async def explain(request: Request, error: Error = 0.1, n: Number = 5) -> dict[str, Any]:
-        """Explain what the model says of one graph: evidence, and similar labeled graphs."""
+        """Explain the prediction for one graph: evidence and similar labeled graphs."""
         asked = await _asked(request, error)
         found = await server.slow.ask(lambda: server.explain(asked, n).to_json())
         return dict(found)
 
     @app.post("/explain.html", responses=_PROBLEMS, openapi_extra=_GRAPHS)
     async def explain_in_words(request: Request, error: Error = 0.1, n: Number = 5) -> HTMLResponse:
-        """Explain the same for people, as a part of a page."""
+        """Explain the prediction for one graph as a fragment of HTML."""
         from kgnn.reports.explanation_page import explanation_parts
 
         asked = await _asked(request, error)
@@ -546,7 +548,7 @@ def _add_routes(app: FastAPI, server: Server) -> None:
 
     @app.post("/similar", responses=_PROBLEMS, openapi_extra=_GRAPHS, response_model=Similars)
     async def similar(request: Request, n: Number = 5) -> Response:
-        """Find the labeled graphs that are most like each graph."""
+        """Find the labeled graphs most similar to each graph."""
         asked = await _asked(request, 0.1)
         return JSONResponse(await server.slow.ask(lambda: server.similar(asked, n)))
 
@@ -554,12 +556,12 @@ def _add_routes(app: FastAPI, server: Server) -> None:
 
     @app.get("/model")
     async def model() -> Model:
-        """Say what is served, and within which limits."""
+        """Describe the model and the limits."""
         return Model(**described)
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
-        """Tell that the server is there."""
+        """Check that the server is up."""
         return {"status": "ok"}
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
