@@ -64,7 +64,7 @@ def test_people_are_told_how_many_and_where_to_read_them(grid, tmp_path):
     assert done.exit_code == 0
     assert "Mean accuracy on TEST" in done.stdout
     assert "majority class" in done.stdout
-    assert "2 cells: 0 were there, 2 done now" in done.stderr
+    assert "2 cells: 0 were there already, 2 done now" in done.stderr
     assert f"kgnn report {tmp_path / 'store'}" in done.stderr
 
 
@@ -96,7 +96,7 @@ def test_scores_of_all_metrics_are_printed_with_the_headline_that_was_asked_for(
 
 def test_one_cell_is_not_told_of_as_many(grid, tmp_path):
     part = ("--only", "method=wl,dataset=cycles-and-trees", "--splits", 1)
-    for told in ("1 cell: 0 were there, 1 done now", "1 cell: 1 was there, 0 done now"):
+    for told in ("1 cell: 0 were there already, 1 done", "1 cell: 1 was there already, 0 done"):
         assert bench(grid, "-o", tmp_path / "store", *part).stderr.startswith(told)
 
 
@@ -139,12 +139,12 @@ def test_a_failed_cell_gives_exit_code_1_and_its_reason(grid, tmp_path):
     [
         (("tabel2",), UnknownNameError, "Did you mean table2"),
         (("quick", "--only", "method=sp2"), UnknownNameError, "There is no method of the grid"),
-        (("quick", "--only", "kgnn"), ParameterError, "--only is written method=… or dataset=…"),
+        (("quick", "--only", "kgnn"), ParameterError, "--only takes method=… or dataset=…"),
         (("quick", "--protocol", "mine"), ParameterError, "got 'mine'"),
-        (("quick", "--memory-limit", "much"), ParameterError, "like 4GiB or 500MiB, got 'much'"),
-        (("quick", "--memory-limit", "4"), ParameterError, "with its unit, like 4GiB or 500MiB"),
-        (("quick", "--memory-limit", "4KiB"), ParameterError, "at least 64MiB, or no cell could"),
-        (("quick", "--address", "auto"), ParameterError, "--address is for --engine ray"),
+        (("quick", "--memory-limit", "much"), ParameterError, "such as 4GiB or 500MiB, got 'much'"),
+        (("quick", "--memory-limit", "4"), ParameterError, "needs a unit, such as 4GiB or 500MiB"),
+        (("quick", "--memory-limit", "4KiB"), ParameterError, "at least 64MiB for a cell"),
+        (("quick", "--address", "auto"), ParameterError, "--address needs --engine ray"),
         (("quick", "--workers", "5"), ParameterError, "one cell at a time, got --workers 5"),
     ],
 )
@@ -163,7 +163,7 @@ def test_a_file_in_place_of_the_store_is_refused_before_anything_runs(
     monkeypatch.setattr("kgnn.benchmark.running.run_missing", lambda *_: pytest.fail("was run"))
     done = bench(grid, "-o", tmp_path / place)
     assert isinstance(done.exception, KgnnError)
-    assert f"Nothing can be written to {tmp_path / place}" in str(done.exception)
+    assert f"Cannot write to {tmp_path / place}" in str(done.exception)
     assert (tmp_path / "occupied").read_text() == "mine"
 
 
@@ -259,7 +259,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nobody_behind(
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130
     assert out == ""
-    assert err.strip().startswith("stopped; what is finished is in")
+    assert err.strip().startswith("stopped; finished cells are in")
     assert len(err.strip().splitlines()) == 1
     assert [record.cell.seed for record in Store(store)] == [0]
     _require_all_end(started)

@@ -127,7 +127,7 @@ def test_run_for_people_shows_a_table(graphs_file):
     assert "TEST %" in done.stdout
     assert "paper protocol" in done.stdout
     assert "±" not in done.stdout  # nothing is known of other splits
-    assert "One split does not tell how much others differ" in done.stderr
+    assert "A single split has no standard deviation" in done.stderr
 
 
 def test_the_deviation_is_told_where_there_are_splits_to_compare(graphs_file):
@@ -177,7 +177,7 @@ def test_ctrl_c_in_the_first_split_is_told_in_one_line(graphs_file):
     done = stopped_at(0, "run", "wl", graphs_file, "--splits", "9")
     assert done.returncode == 130
     assert done.stdout == ""
-    assert done.stderr.strip() == "stopped after 0 of 9 splits; there is nothing to show"
+    assert done.stderr.strip() == "stopped after 0 of 9 splits; there are no results"
 
 
 def test_a_command_that_knows_nothing_of_ctrl_c_says_that_it_was_stopped(graphs_file):
@@ -263,7 +263,7 @@ def test_demo_finds_out_at_once_that_its_place_is_taken(tmp_path):
     (tmp_path / "occupied").write_text("")
     done = kgnn("demo", "-o", str(tmp_path / "occupied"))
     assert done.returncode == 1
-    assert "Nothing can be written to" in done.stderr
+    assert "Cannot write to" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -349,4 +349,4 @@ def test_measured_numbers_are_one_error_with_advice(tmp_path, command, monkeypat
     assert done.stdout == ""
     (line,) = [line for line in done.stderr.splitlines() if line]
     assert "40 different numbers" in line
-    assert "make classes of them" in line
+    assert "convert them to classes" in line

@@ -121,10 +121,10 @@ def test_graphs_that_cannot_be_read_are_left_out_here_and_in_the_command(kgnn, f
     done = kgnn(*command)
     assert done.code == 1
     assert "line 31: not valid JSON" in done.err
-    assert "--skip-bad leaves out such graphs" in done.err
+    assert "--skip-bad skips such graphs" in done.err
     done = kgnn(*command, "--skip-bad")
     assert done.code == 0, done.err
-    assert "1 could not be read and is left out" in done.err
+    assert "Skipped 1 graph that could not be read" in done.err
     assert "--skip-bad" in done.err.partition("Fit it with: ")[2]
 
 
@@ -171,7 +171,7 @@ def test_ctrl_c_ends_with_the_table_so_far(kgnn, own):
         (("--metric", "acuracy"), "Did you mean"),
         (("--method", "wll"), "Did you mean"),
         (("--minutes", "0"), "minutes"),
-        (("--id-column", "a"), "says how to use --labels"),
+        (("--id-column", "a"), "needs --labels, which is not given"),
     ],
 )
 def test_misuse_is_told_at_once(kgnn, arguments, told):

@@ -30,7 +30,7 @@ def test_for_people_it_says_that_nothing_is_wrong(kgnn, cache_folder):  # noqa: 
     done = kgnn("doctor")
     assert done.code == 0
     assert str(cache_folder) in done.out
-    assert "Nothing is wrong" in done.err
+    assert "No problems found" in done.err
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_targets_in_the_data_and_a_table_give_the_same_numbers(kgnn, here):
 def test_for_people_it_is_tables(kgnn, here):
     done = kgnn("evaluate", "ldp", "new.jsonl")
     assert done.code == 0, done.err
-    for told in ("of 60 graphs right", "Brier", "True classes", "Sets of labels", "allowed error"):
+    for told in ("of 60 graphs right", "Brier", "true classes", "Label sets", "allowed error"):
         assert told in done.out
 
 
@@ -132,24 +132,24 @@ def test_graphs_that_were_trained_on_do_not_count(kgnn, tmp_path):
     assert new == {**record, "trained_on": 0}
     done = kgnn("evaluate", model, tmp_path / "all.jsonl")
     assert "of 60 graphs right" in done.out
-    assert "40 of these 100 graphs were trained on and do not count." in done.err
-    assert "held out" not in done.err
-    assert "trained on" not in kgnn("evaluate", model, tmp_path / "new.jsonl").err
+    assert "40 of these 100 graphs were in the training set and are not counted." in done.err
+    assert "validation" not in done.err
+    assert "training set" not in kgnn("evaluate", model, tmp_path / "new.jsonl").err
 
 
 def test_labels_that_were_held_out_are_warned_of(kgnn, tmp_path):
     model = fitted(tmp_path, n_held=10)
     done = kgnn("evaluate", model, tmp_path / "all.jsonl")
     assert "of 70 graphs right" in done.out
-    assert "30 of these 100 graphs were trained on" in done.err
-    assert "The 10 labels that were held out of training may be among the others" in done.err
+    assert "30 of these 100 graphs were in the training set" in done.err
+    assert "The others may include the 10 graphs of the validation set" in done.err
 
 
-def test_where_all_were_trained_on_the_numbers_are_said_to_be_of_memory(kgnn, tmp_path):
+def test_a_warning_says_if_all_graphs_were_trained_on(kgnn, tmp_path):
     model = fitted(tmp_path)
     done = kgnn("evaluate", model, tmp_path / "old.jsonl")
     assert done.code == 0
-    assert "All 40 graphs were trained on" in done.err
+    assert "All 40 graphs were in the training set" in done.err
     assert "nothing about new graphs" in done.err
     record = json.loads(kgnn("evaluate", model, tmp_path / "old.jsonl", "--json").out)
     assert (record["trained_on"], record["n"], record["counts_trained_on"]) == (40, 40, True)
@@ -164,10 +164,10 @@ def test_graphs_that_only_look_like_known_ones_count_but_are_told_of(kgnn, here)
     assert (record["n"], record["without_twins"]) == (60, 60 - twins.sum())
     right = open_model("ldp").predict(GRAPHS[40:]) == [graph.target for graph in GRAPHS[40:]]
     assert record["accuracy_without_twins"] == pytest.approx(right[~twins].mean())
-    assert f"{twins.sum()} of the 60 graphs look exactly like one that was trained on" in done.err
+    assert f"{twins.sum()} of the 60 graphs look exactly like a training graph" in done.err
 
 
 def test_options_of_a_table_that_is_not_given_are_refused(kgnn, here):
     done = kgnn("evaluate", "ldp", "new.jsonl", "--label-column", "kind")
     assert done.code == 2
-    assert "--label-column says how to use --labels, which is not given" in done.err
+    assert "--label-column needs --labels, which is not given" in done.err

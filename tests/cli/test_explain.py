@@ -62,7 +62,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_computed(
 ):
     (tmp_path / "occupied").write_text("")
     monkeypatch.setattr("kgnn.estimator.saving.open_model", lambda _: pytest.fail("was opened"))
-    with pytest.raises(KgnnError, match=r"Nothing can be written to .*occupied/page.html"):
+    with pytest.raises(KgnnError, match=r"Cannot write to .*occupied/page.html"):
         run(*files, "--id", "21", "-o", str(tmp_path / "occupied" / "page.html"))
 
 

@@ -1,4 +1,4 @@
-"""``kgnn fit``: from a person's files to a model, whatever the files are like."""
+"""``kgnn fit``: from all kinds of files to a model."""
 
 import json
 import os
@@ -59,9 +59,9 @@ def test_labels_in_a_table_make_a_model_and_all_is_told(kgnn, files):
         "60 graphs of 4 to 12 nodes",
         "neither labels nor attributes",
         "20 graphs are labeled, 40 are not: 10 of class cycle, 10 of class tree",
-        "all 20 labels are learned from; each is also predicted by a model that did not see it",
+        "all 20 labels are used for training; they are also predicted by cross-validation",
         "of 20 graphs right",
-        "what to expect on new graphs, estimated on all 20 labeled graphs, each predicted without",
+        "on new graphs; it was estimated on all 20 labeled graphs, each predicted without",
         "calibration error",
         "kgnn predict model DATA",
     ):
@@ -101,18 +101,18 @@ def test_no_label_is_held_out_unless_asked(kgnn, files):
     jsonl.write(cycles_and_trees(80), "targets.jsonl")
     for zero in ((), ("--validation", "0")):
         done = fit(kgnn, *zero, data="targets.jsonl")
-        assert "all 80 labels are learned from" in done.err
+        assert "all 80 labels are used for training" in done.err
         assert (fitted_on()["labeled"], fitted_on()["validation"]) == (80, 0)
     done = fit(kgnn, "--validation", "0.2", data="targets.jsonl")
-    assert "16 of 80 labels are held out" in done.err
-    assert "estimated on 16 labeled graphs that were held out" in done.err
+    assert "16 of 80 labels are the validation set" in done.err
+    assert "estimated on the 16 graphs of the validation set" in done.err
     assert (fitted_on()["labeled"], fitted_on()["validation"]) == (64, 16)
 
 
 def test_without_cross_fitting_none_is_announced(kgnn, files):
     done = fit(kgnn, "--labels", "labels.csv", "--set", "cross_fit=0")
-    assert "learned from; none is left out to tell how accurate the model is" in done.err
-    assert "How accurate the model is on new graphs is not known: every label was" in done.err
+    assert "without cross-validation, the accuracy of the model is not known" in done.err
+    assert "The accuracy on new graphs is not known: every label was" in done.err
     assert "also predicted" not in done.err
 
 
@@ -142,7 +142,7 @@ def test_the_report_is_a_page(kgnn, files):
     done = fit(kgnn, "--labels", "labels.csv", "--report", "page.html")
     assert done.code == 0, done.err
     page = (files / "page.html").read_text(encoding="utf-8")
-    for told in ("What it learned from", "Suspicious labels", "All 20 labels were examined", "ldp"):
+    for told in ("Training data", "Suspicious labels", "All 20 labels were examined", "ldp"):
         assert told in page
 
 
@@ -156,7 +156,7 @@ def test_unknown_ids_are_refused_or_ignored(kgnn, files):
     assert not (files / "model").exists()
     done = fit(kgnn, "--labels", "labels.csv", "--ignore-unknown")
     assert done.code == 0
-    assert "2 ids are of no graph and were left out: g7, 61" in done.err
+    assert "2 ids of --labels match no graph and were ignored: g7, 61" in done.err
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,9 @@ def test_bad_labels_are_one_line_and_leave_no_model(kgnn, files, labels, code, m
         (("--set", "cross_fit=-1"), "'cross_fit' parameter of LDP must be"),
         (
             ("--read", "smiles_column=s"),
-            "--read smiles_column is for SMILES in CSV; graphs.jsonl is JSON Lines",
+            "--read smiles_column applies to SMILES in CSV; graphs.jsonl is JSON Lines",
         ),
-        (("--read", "column=s"), "no option of reading 'column'"),
+        (("--read", "column=s"), "no reader option 'column'"),
         (("--method", "ldq"), "Did you mean ldp?"),
     ],
 )
@@ -228,8 +228,8 @@ def test_one_labeled_graph_per_class_is_enough_for_a_model(kgnn, files):
     assert done.code == 0
     for name in ("Class cycle", "class tree"):
         assert f"{name} has a single labeled graph" in done.err
-    assert "nothing tells how well such a class is recognized. Label at least one mor" in done.err
-    assert "none can be left out to tell how accurate the model is" in done.err
+    assert "the accuracy on such a class cannot be estimated. Label at least one more" in done.err
+    assert "cross-validation is not possible, so the accuracy is not known" in done.err
     assert "on new graphs is not known: no class has labeled graphs that look different" in done.err
     assert package.open_model("model").held_out_ is None
 
@@ -246,7 +246,7 @@ def test_a_place_that_cannot_be_written_to_is_found_before_fitting(kgnn, files, 
     monkeypatch.setattr("kgnn.methods.ldp.LDP.fit", lambda *_, **__: pytest.fail("was fitted"))
     done = kgnn("fit", "graphs.jsonl", "--method", "ldp", "-o", "occupied/model")
     assert done.code == 1
-    assert "Nothing can be written to occupied/model" in done.err
+    assert "Cannot write to occupied/model" in done.err
     done = kgnn("fit", "graphs.jsonl", "--method", "ldp", "-o", "model", "--report", str(files))
     assert done.code == 1
     assert "it is a folder" in done.err
@@ -280,7 +280,7 @@ def test_a_full_disk_leaves_the_old_model(kgnn, files):
     quick = ("--method", "ldp", "--set", "trees=20", "--set", "cross_fit=0")
     done = in_a_process("", *_FIT, *quick, preexec_fn=limit_files(4096))
     assert done.returncode == 1
-    assert "Nothing can be written to model" in done.stderr  # before fitting
+    assert "Cannot write to model" in done.stderr  # before fitting
     late = "import kgnn.cli.fit as fit\nfit.require_writable = lambda *paths: None"
     done = in_a_process(late, *_FIT, *quick, preexec_fn=limit_files(4096))
     assert done.returncode == 1
@@ -334,7 +334,7 @@ def test_a_signal_from_outside_ends_it_as_well(files):
     script = "from kgnn.cli.main import main; main()"
     command = [sys.executable, "-c", script, *_FIT, "--set", "epochs=5000"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
-        while "labels are learned from" not in running.stderr.readline():
+        while "labels are used for training" not in running.stderr.readline():
             pass
         running.send_signal(signal.SIGINT)
         rest = running.communicate(timeout=120)[1]
@@ -359,7 +359,7 @@ def test_tables_that_contradict_each_other_are_refused_by_line(kgnn, files):
     done = fit(kgnn, "--labels", "labels.csv", "--labels", "other.csv")
     assert done.code == 1
     assert f"other.csv, line 2: '3' is {other} here, but {GRAPHS[3].target}" in done.err
-    assert "in labels.csv, line 5; a graph has one label" in done.err
+    assert "in labels.csv, line 5; a graph can have only one label" in done.err
     assert not Path("model").exists()
 
 
@@ -375,7 +375,7 @@ def test_targets_in_the_data_are_kept_if_wanted_and_must_agree(kgnn, files):
     Path("labels.csv").write_text(f"id,label\n55,{other}\n")
     done = fit(kgnn, "--labels", "labels.csv", "--keep-targets", data="some.jsonl")
     assert done.code == 1
-    assert f"'55' is {other} by --labels, but {GRAPHS[55].target} in the data" in done.err
+    assert f"'55' is {other} in --labels, but {GRAPHS[55].target} in the data" in done.err
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_options_of_a_table_that_is_not_given_are_refused(kgnn, files, option):
     jsonl.write(GRAPHS, "targets.jsonl")
     done = fit(kgnn, *option, data="targets.jsonl")
     assert done.code == 2
-    assert f"{option[0]} says how to use --labels, which is not given" in done.err
+    assert f"{option[0]} needs --labels, which is not given" in done.err
     assert not Path("model").exists()
 
 
@@ -407,9 +407,9 @@ def test_a_model_that_was_stopped_says_what_became_of_the_held_out_labels(files)
     held = ("--set", "cross_fit=0", "--validation", "0.2")
     done = in_a_process(_IN_ROUND_1, *_FIT, *_SMALL, *held)
     assert done.returncode == 130
-    assert "4 of 20 labels are held out" in done.stderr
-    assert "stopped before the model was judged by the 4 labels that were held out" in done.stderr
-    assert "every label was learned from" not in done.stderr
+    assert "4 of 20 labels are the validation set" in done.stderr
+    assert "before the model was evaluated on the 4 graphs of the validation set" in done.stderr
+    assert "every label was used for training" not in done.stderr
 
 
 RING = '{"nodes": 3, "edges": [[0, 1], [1, 2], [2, 0]], "target": "ring"}'
@@ -423,12 +423,12 @@ def test_all_bad_lines_are_listed_and_left_out_if_wanted(kgnn, files):
     assert done.code == 1
     assert "error: 2 graphs of x.jsonl cannot be read:" in done.err
     told = ("  x.jsonl, line 2: not valid JSON", "  x.jsonl, line 4: expected an object")
-    for each in (*told, "(--skip-bad leaves out such graphs)"):
+    for each in (*told, "(--skip-bad skips such graphs)"):
         assert each in done.err
     assert not Path("model").exists()
     done = fit(kgnn, "--skip-bad", data="x.jsonl")
     assert done.code == 0, done.err
-    for each in (*told, "2 could not be read and are left out:", "10 graphs are labeled"):
+    for each in (*told, "Skipped 2 graphs that could not be read:", "10 graphs are labeled"):
         assert each in done.err
     # Graphs without a name keep their position in the file.
     assert package.open_model("model").labeled_graphs_.graph_names.tolist()[:3] == ["0", "2", "4"]
@@ -457,7 +457,7 @@ def test_labels_of_graphs_that_are_left_out_are_no_mistakes(kgnn, files):
     (files / "labels.csv").write_text("\n".join(labels))
     done = fit(kgnn, "--labels", "labels.csv", "--skip-bad", data="mol.csv")
     assert done.code == 0, done.err
-    assert "1 ids are of no graph and were left out: bad" in done.err
+    assert "1 ids of --labels match no graph and were ignored: bad" in done.err
 
 
 def test_where_nothing_can_be_read_that_is_an_error_in_any_case(kgnn, files):
@@ -475,14 +475,14 @@ def test_where_nothing_can_be_read_that_is_an_error_in_any_case(kgnn, files):
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ("id,smiles,toxic\na,CC,1\n", "the column toxic. Take the classes from it with "
-         "--read target_column=toxic, or give a CSV file with the columns id and label (--labels)"),
-        ("id,smiles,toxic,weight\na,CC,1,2\n", "the columns toxic, weight. Take the classes from "
-         "one of them with --read target_column=NAME"),
-        ("id,smiles,label,kind\na,CC,,1\n", "has a label in its column label. Not used yet: the "
+        ("id,smiles,toxic\na,CC,1\n", "the column toxic. To take the classes from it, add "
+         "--read target_column=toxic, or pass a CSV file with the columns id and label (--labels)"),
+        ("id,smiles,toxic,weight\na,CC,1,2\n", "the columns toxic, weight. To take the classes "
+         "from one of them, add --read target_column=NAME"),
+        ("id,smiles,label,kind\na,CC,,1\n", "has a label in its column label. Unused: the "
          "column kind"),
-        ("id,smiles,label\na,CC,\n", "fill in its column label, or give a CSV file"),
-        ("id,smiles\na,CC\n", "add a column target, or give a CSV file"),
+        ("id,smiles,label\na,CC,\n", "fill in its column label, or pass a CSV file"),
+        ("id,smiles\na,CC\n", "add a column target, or pass a CSV file"),
     ],
 )  # fmt: skip
 def test_where_no_label_is_found_columns_and_options_are_named(kgnn, files, table, told):
@@ -495,7 +495,7 @@ def test_where_no_label_is_found_columns_and_options_are_named(kgnn, files, tabl
 
 def test_where_no_label_is_found_the_place_for_it_is_named(kgnn, files):
     done = fit(kgnn)
-    assert 'give them in the key "target" of each line, or give a CSV file with the' in done.err
+    assert 'give them in the key "target" of each line, or pass a CSV file with the' in done.err
     (files / "nets").mkdir()
     nx.write_graphml(nx.path_graph(3), files / "nets" / "a.graphml")
     assert "a file labels.csv beside the graphs, or one subfolder" in fit(kgnn, data="nets").err
@@ -509,5 +509,5 @@ def test_numbers_that_were_measured_are_refused(kgnn, files):
     done = fit(kgnn, data="mol.csv")
     assert done.code == 1
     assert "the labels of 30 graphs are 30 different numbers, such as 6, 6.14 and" in done.err
-    assert "make classes of them, for instance 'low' up to 8.07, which is the median" in done.err
+    assert "convert them to classes, for instance 'low' up to 8.07, the median" in done.err
     assert not Path("model").exists()

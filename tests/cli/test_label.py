@@ -95,7 +95,7 @@ def test_a_project_that_is_open_is_not_opened_again(kgnn, data, served, monkeypa
     monkeypatch.setattr(running, "run", again)
     kgnn("label", "graphs.jsonl", "-o", "project", "--port", "0")
     assert done[0].code == 1
-    assert "open already" in done[0].err
+    assert "already open" in done[0].err
 
 
 @pytest.mark.parametrize("command", ["label", "serve"])

@@ -60,9 +60,9 @@ def test_what_cannot_be_packed_is_an_error_and_stays(store, tmp_path, kgnn):  # 
     with Store(store).locked():
         held = kgnn("pack", store)
     assert held.code == 1
-    assert "Another process is filling or packing the store" in held.err
+    assert "Another process is writing to the store" in held.err
     assert kgnn("pack", tmp_path / "nowhere").code == 1
-    assert "Name the stores in it" in kgnn("pack", tmp_path).err
+    assert "Pass the stores in it" in kgnn("pack", tmp_path).err
     kgnn("pack", store)
     with (store / "DD.jsonl").open("a") as file:
         file.write("<<<<<<< HEAD\n")

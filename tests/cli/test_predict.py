@@ -118,13 +118,13 @@ def test_graphs_without_the_node_labels_of_training_are_told_what_they_lack(kgnn
     [
         (("none", "new.jsonl"), 1, "There is no model at"),
         (("ldp", "none.jsonl"), 1, "There is no file"),
-        (("kgnn", "new.jsonl", "--sets", "0.1"), 2, "Sets of labels need graphs"),
-        (("ldp", "new.jsonl", "--sets", "1.5"), 2, "--sets is an error between 0 and 1, got 1.5"),
+        (("kgnn", "new.jsonl", "--sets", "0.1"), 2, "Label sets need graphs"),
+        (("ldp", "new.jsonl", "--sets", "1.5"), 2, "--sets must be an error rate between 0 and 1"),
         (("ldp", "new.jsonl", "--engine", "dask"), 2, "must be one of here, ray, got 'dask'"),
-        (("ldp", "new.jsonl", "--address", "auto"), 2, "are for --engine ray"),
-        (("ldp", "new.jsonl", "-o", "new.jsonl/out.csv"), 1, "Nothing can be written to"),
-        (("ldp", "new.jsonl", "-o", "new.jsonl"), 2, "new.jsonl would be written over"),
-        (("ldp", "new.jsonl", "-o", "ldp/model.safetensors"), 2, "would be written over"),
+        (("ldp", "new.jsonl", "--address", "auto"), 2, "need --engine ray"),
+        (("ldp", "new.jsonl", "-o", "new.jsonl/out.csv"), 1, "Cannot write to"),
+        (("ldp", "new.jsonl", "-o", "new.jsonl"), 2, "new.jsonl is an input of this command"),
+        (("ldp", "new.jsonl", "-o", "ldp/model.safetensors"), 2, "would be overwritten"),
     ],
 )
 def test_misuse_is_one_line(kgnn, here, arguments, code, message):

@@ -52,7 +52,7 @@ def test_bad_lines_of_json_are_counted_and_named(kgnn, here):
     # Graphs without a name keep their position in the file.
     assert ids((here / "out.csv").read_text()) == ["0", "2", "4", "6"]
     assert "4 graphs: " in done.err
-    assert "4 could not be read and are left out:" in done.err
+    assert "Skipped 4 graphs that could not be read:" in done.err
     for line, reason in ((2, "not valid JSON"), (4, "edge 0 names node 5"), (6, "not UTF-8"),
                          (8, "not valid JSON")):  # fmt: skip
         assert f"x.jsonl, line {line}: {reason}" in done.err
@@ -184,5 +184,5 @@ def test_ray_leaves_out_the_same_graphs(kgnn, here):
     )
     assert done.returncode == 0, done.stderr
     assert ids(done.stdout) == ids(kgnn(*arguments).out)
-    assert "1 could not be read and is left out:" in done.stderr
+    assert "Skipped 1 graph that could not be read:" in done.stderr
     assert "bad.jsonl, line 2: not valid JSON" in done.stderr

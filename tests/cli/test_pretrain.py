@@ -115,7 +115,7 @@ def test_methods_without_pre_training_are_refused_with_a_list(tmp_path):
 def test_misuse_is_refused_before_any_work(graphs_file, tmp_path):
     (tmp_path / "taken").write_text("")
     done = run("graphcl", graphs_file, "-o", tmp_path / "taken")
-    assert "it is a file, and a folder is needed" in str(done.exception)
+    assert "it is a file, not a folder" in str(done.exception)
     done = run("graphcl", graphs_file, "-o", tmp_path / "e", "--set", "depth=3")
     assert "no parameter of GraphCL 'depth'" in str(done.exception)
     assert run("graphcl", graphs_file).exit_code == 2  # nowhere to write to
@@ -126,7 +126,7 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_training(graphs_fil
     (tmp_path / "occupied").write_text("")
     done = run("graphcl", graphs_file, "-o", tmp_path / "occupied" / "encoder", *FAST)
     assert isinstance(done.exception, KgnnError)
-    assert "Nothing can be written to" in str(done.exception)
+    assert "Cannot write to" in str(done.exception)
 
 
 def test_a_table_of_smiles_is_read_as_it_is_told_to(tmp_path):

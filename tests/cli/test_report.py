@@ -136,7 +136,7 @@ def test_nothing_is_written_where_there_is_nothing_to_show(tmp_path, form, what)
     store.put(unfinished("failed", "wl", "DD", "out of memory"))
     done = report(store.folder, "--format", form, "-o", tmp_path / "place")
     assert done.returncode == 2
-    assert f"There is nothing in these records to make {what} of" in done.stderr
+    assert f"There are no results in these records to make {what} from" in done.stderr
     assert not (tmp_path / "place").exists()
 
 
@@ -154,17 +154,17 @@ def test_what_cannot_be_done_is_said_in_one_line(store, tmp_path):
         ([tmp_path], "There are no records in"),
         ([tmp_path / "nowhere"], "There is no folder"),
         ([store, "--format", "gif"], "got 'gif'"),
-        ([store, "--format", "csv", "--reference", "wl"], "--format csv has all"),
+        ([store, "--format", "csv", "--reference", "wl"], "--format csv, which compares"),
         ([store, "--reference", "vat"], "There is no method with records 'vat'"),
-        ([store, "--format", "csv", "--title", "t"], "--title is for --format html"),
-        ([store, "--for-spreadsheets"], "--for-spreadsheets is for --format csv"),
+        ([store, "--format", "csv", "--title", "t"], "--title needs --format html"),
+        ([store, "--for-spreadsheets"], "--for-spreadsheets needs --format csv"),
         ([store, "--metric", "auc"], "There is no metric 'auc'"),
-        ([store, "--metric", "brier"], "one of which more is better, got 'brier'"),
-        ([store, "--format", "csv", "--metric", "roc-auc"], "--format csv has all"),
+        ([store, "--metric", "brier"], "one where higher is better, got 'brier'"),
+        ([store, "--format", "csv", "--metric", "roc-auc"], "--format csv, which has all"),
         ([store, "-o", tmp_path], "is a folder"),
-        ([store, "-o", tmp_path / "occupied" / "x.html"], "Nothing can be written to"),
+        ([store, "-o", tmp_path / "occupied" / "x.html"], "Cannot write to"),
         ([store, "--format", "png", "-o", tmp_path / "occupied"], "is a file"),
-        ([store, "--format", "png", "-o", tmp_path / "occupied" / "x"], "Nothing can be written"),
+        ([store, "--format", "png", "-o", tmp_path / "occupied" / "x"], "Cannot write to"),
     ):
         done = report(*arguments)
         assert done.returncode in (1, 2)

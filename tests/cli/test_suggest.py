@@ -34,7 +34,7 @@ def files(tmp_path, monkeypatch):
 def test_suggestions_are_shown_with_reasons(kgnn, files):
     done = kgnn("suggest", "model", "graphs.jsonl", "-n", "5")
     assert done.code == 0, done.err
-    assert "To label next" in done.out
+    assert "to label next" in done.out
     assert "undecided between" in done.out
 
 
@@ -143,7 +143,7 @@ def test_where_nothing_is_left_it_is_said(kgnn, files):
     jsonl.write(GRAPHS, "all.jsonl")
     done = kgnn("suggest", "model", "all.jsonl", "-o", "next.csv")
     assert done.code == 0
-    assert "have a label" in done.err
+    assert "are labeled or look exactly like" in done.err
     assert Path("next.csv").read_text().startswith("id,label,predicted")
 
 
@@ -174,10 +174,10 @@ def test_a_simulation_is_written_as_drawing_table_or_json(kgnn, files):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "A model and graphs to choose from are needed"),
+        ((), "MODEL and DATA are both needed"),
         (("model",), "kgnn suggest MODEL DATA"),
         (("model", "graphs.jsonl", "-o", "next.svg"), "must end in .csv or .json, got next.svg"),
-        (("model", "--simulate", "MUTAG"), "--simulate fits models of its own"),
+        (("model", "--simulate", "MUTAG"), "--simulate fits its own models"),
         (
             ("--simulate", "planted-motifs", "-o", "curve.gif"),
             "must end in .svg or .png or .pdf or .csv or .json",
@@ -185,7 +185,7 @@ def test_a_simulation_is_written_as_drawing_table_or_json(kgnn, files):
         (("--simulate", "planted-motifs", "--method", "ldpp"), "ldpp"),
         (("--simulate", "MUTAG", "-n", "3", "--labels", "x.csv"), "--number, --labels cannot be"),
         (("model", "graphs.jsonl", "--start", "7", "--set", "a=1"), "--set, --start cannot be"),
-        (("model", "graphs.jsonl", "--id-column", "x"), "--id-column says how to use --labels"),
+        (("model", "graphs.jsonl", "--id-column", "x"), "--id-column needs --labels"),
         (("--simulate", "planted-motifs", "--method", "ldp", "--start", "60"), "got 60"),
     ],
 )
@@ -200,7 +200,7 @@ def test_one_split_is_not_reported_as_certain(kgnn, files):
     done = kgnn(*once)
     assert done.code == 0, done.err
     assert "±" not in done.out + done.err
-    assert "one split does not tell how much others differ" in done.err
+    assert "a single split has no standard error" in done.err
     assert json.loads(kgnn(*once, "--json").out)["gain_error"] is None
     several = kgnn(*SIMULATE)
     assert "± is the standard error over 2 splits" in several.err
@@ -233,7 +233,7 @@ def test_a_table_of_labels_is_not_written_over(kgnn, files):
     Path("labels.csv").write_text("id,label\n0,fan\n")
     done = kgnn("suggest", "model", "bare.jsonl", "--labels", "labels.csv", "-o", "./labels.csv")
     assert done.code == 2
-    assert "labels.csv would be written over" in done.err
+    assert "labels.csv is an input of this command" in done.err
     assert Path("labels.csv").read_text() == "id,label\n0,fan\n"
 
 
@@ -305,7 +305,7 @@ def test_a_command_that_would_lose_labels_is_not_printed(kgnn, files):
     assert done.code == 0, done.err
     assert "kgnn fit" not in done.err
     assert "10 of the 10 labels that the model was fitted on were not read here" in done.err
-    assert "give --labels and --read as for the fit" in done.err
+    assert "pass the same --labels and --read as to fit" in done.err
 
 
 def test_what_the_fit_was_told_about_other_data_is_of_no_use(kgnn, files, molecules):
@@ -321,7 +321,7 @@ def test_a_table_that_the_fit_has_read_is_not_written_over(kgnn, files):
     fitted = kgnn("fit", "bare.jsonl", "--labels", "labels.csv", *FAST, "-o", "own")
     assert fitted.code == 0, fitted.err
     done = kgnn("suggest", "own", "bare.jsonl", "-o", "labels.csv")
-    assert (done.code, "would be written over" in done.err) == (2, True), done.err
+    assert (done.code, "would be overwritten" in done.err) == (2, True), done.err
     assert len(Path("labels.csv").read_text().splitlines()) == 13
 
 

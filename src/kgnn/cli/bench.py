@@ -1,4 +1,4 @@
-"""``kgnn bench``: run a grid of methods and datasets, or what is missing of it."""
+"""``kgnn bench``: run a grid of methods and datasets, skipping cells that have a record."""
 
 from __future__ import annotations
 
@@ -30,28 +30,32 @@ _LEAST_MEMORY = 64 << 20  # bytes; libraries alone allocate as much for their th
 
 
 def bench(
-    grid: Annotated[str, typer.Argument(help="A name (table2, quick, …) or a .toml file.")],
+    grid: Annotated[str, typer.Argument(help="A grid's name (table2, quick, …) or a .toml file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The store: a folder of records.")],
     protocol: Annotated[
-        str | None, typer.Option(help="fair, paper or budget; else as the grid says.")
+        str | None, typer.Option(help="fair, paper or budget. Default: as in the grid.")
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="What counts, as in `kgnn run`; without it, what the grid says."),
+        typer.Option(help="Headline metric, as in `kgnn run`. Default: as in the grid."),
     ] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="Number of splits.")] = None,
     only: Annotated[
-        list[str] | None, typer.Option(help="A part: method=kgnn,wl or dataset=PROTEINS.")
+        list[str] | None, typer.Option(help="Part of the grid: method=kgnn,wl or dataset=PROTEINS.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="processes, here (no others), or ray.")] = "processes",
-    workers: Annotated[int | None, typer.Option(min=1, help="Cells at a time.")] = None,
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; else a local one.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="processes, here (one process), or ray.")
+    ] = "processes",
+    workers: Annotated[int | None, typer.Option(min=1, help="Cells to run in parallel.")] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster. Default: start one here.")
+    ] = None,
     memory_limit: Annotated[
-        str | None, typer.Option(help="What a cell may take, such as 4GiB or 500MiB.")
+        str | None, typer.Option(help="Memory limit per cell, such as 4GiB or 500MiB.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run the cells of GRID that the store has no record of; stop and go on at any time.
+    """Run the cells of GRID that have no record yet; stop and resume at any time.
 
     For example: kgnn bench quick -o out --workers 2
     """
@@ -73,14 +77,14 @@ def bench(
     chosen = chosen.only(**_parts(only or []))
     running_on = _engine(engine, workers, address, _bytes(memory_limit))
     require_writable_folder(output)
-    with progress_bars():  # each is loaded once, so that the workers find it in the cache
+    with progress_bars():  # load each dataset once, so that workers find it in the cache
         loaded = {name: load(name) for name in track(chosen.datasets, "opening datasets")}
     sizes = {name: float(graphs.n_nodes + graphs.n_arcs) for name, graphs in loaded.items()}
     store = Store(output)
     cells = list(chosen.cells({name: graphs.fingerprint for name, graphs in loaded.items()}))
     try:
         with (
-            redirect_stdout(sys.stderr),  # Ray speaks of dead workers there
+            redirect_stdout(sys.stderr),  # Ray reports dead workers on stdout
             Live(console=err(), refresh_per_second=4, transient=True) as live,
         ):
             progress = run_missing(
@@ -91,7 +95,7 @@ def bench(
                 lambda now: live.update(_view(chosen.title, now)),
             )
     except KeyboardInterrupt:
-        kept = f"stopped; what is finished is in {output}, the same command goes on from there"
+        kept = f"stopped; finished cells are in {output}, and the same command resumes from there"
         none = "stopped before any cell was finished; nothing was written"
         say(kept if output.is_dir() else none)
         raise typer.Exit(130) from None
@@ -107,14 +111,14 @@ def bench(
 
 
 def _parts(only: list[str]) -> dict[str, list[str]]:
-    """Read ``method=kgnn,wl`` and ``dataset=PROTEINS``, also ``method=kgnn,dataset=PROTEINS``."""
+    """Parse ``method=kgnn,wl`` and ``dataset=PROTEINS``, also ``method=kgnn,dataset=PROTEINS``."""
     parts: dict[str, list[str]] = {}
     key = ""
     for word in ",".join(only).split(",") if only else []:
         head, equals, name = word.partition("=")
         key = head.strip() if equals else key
         if not key:
-            raise ParameterError(f"--only is written method=… or dataset=…, got '{word}'.")
+            raise ParameterError(f"--only takes method=… or dataset=…, got '{word}'.")
         parts.setdefault(key, []).append((name if equals else head).strip())
     return parts
 
@@ -125,12 +129,12 @@ def _engine(
     from kgnn.benchmark.engines import Processes, RayCluster, ThisProcess
 
     if address is not None and name != "ray":
-        raise ParameterError(f"--address is for --engine ray, got the engine '{name}'.")
+        raise ParameterError(f"--address needs --engine ray, got '{name}'.")
     if name == "here":
         if workers is not None and workers > 1:
             raise ParameterError(
-                f"--engine here runs one cell at a time, got --workers {workers}. Leave one of "
-                "the two out."
+                f"--engine here runs one cell at a time, got --workers {workers}. Omit one of "
+                "the two."
             )
         return ThisProcess(memory_limit)
     if name == "processes":
@@ -145,13 +149,11 @@ def _bytes(text: str | None) -> int | None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?B)?", text.strip(), re.IGNORECASE)
     if not found:
-        raise ParameterError(
-            f"A memory limit is written with its unit, like 4GiB or 500MiB, got '{text}'."
-        )
+        raise ParameterError(f"A memory limit needs a unit, such as 4GiB or 500MiB, got '{text}'.")
     n_bytes = int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper()))
     if n_bytes < _LEAST_MEMORY:
         raise ParameterError(
-            f"A memory limit must be at least {_LEAST_MEMORY >> 20}MiB, or no cell could run, "
+            f"A memory limit must be at least {_LEAST_MEMORY >> 20}MiB for a cell to run at all, "
             f"got '{text}'."
         )
     return n_bytes
@@ -189,7 +191,7 @@ def _summary(progress: Progress) -> dict[str, Any]:
 
 
 def _scores(cells: list[Cell], store: Store, metric: str) -> dict[str, Any]:
-    """Return the means of all metrics over splits, for each method on each dataset."""
+    """Return the mean of each metric over splits, for each method on each dataset."""
     from kgnn.estimator.metrics import METRICS
     from kgnn.evaluation.metrics import mean_and_std
     from kgnn.reports.results import Results
@@ -215,7 +217,7 @@ def _scores(cells: list[Cell], store: Store, metric: str) -> dict[str, Any]:
 
 
 def _score_table(summary: dict[str, Any]) -> Table:
-    """Write the headline, with a row for each method on the same terms."""
+    """Return a table of the headline metric: a row per method, labels and settings."""
     from kgnn.estimator.metrics import METRICS
     from kgnn.evaluation.splits import labels_in_words
 
@@ -247,7 +249,7 @@ def _tell(told: dict[str, Any], store: Path) -> None:
     failed = f", {len(told['failed'])} failed (run again to retry)" if told["failed"] else ""
     were = "was" if told["found"] == 1 else "were"
     say(
-        f"{told['cells']} cell{'s' * (told['cells'] != 1)}: {told['found']} {were} there, "
+        f"{told['cells']} cell{'s' * (told['cells'] != 1)}: {told['found']} {were} there already, "
         f"{told['done']} done now{declined}{failed}. "
-        f"Read them with: kgnn report {store} -o page.html"
+        f"To see them: kgnn report {store} -o page.html"
     )

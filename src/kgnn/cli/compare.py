@@ -1,4 +1,4 @@
-"""``kgnn compare``: which method suits a person's own graphs, and the command that fits it."""
+"""``kgnn compare``: which method works best on your own graphs, and the command that fits it."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _INTERRUPTED = 130
 def compare(
     data: DataArgument,
     labels: LabelsOption = None,
-    minutes: Annotated[float, typer.Option(min=0.01, help="Time for all methods together.")] = 5.0,
+    minutes: Annotated[float, typer.Option(min=0.01, help="Time limit for all methods.")] = 5.0,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="Names from `kgnn methods`, or FILE.py:Class. Default: nearly all."),
+        typer.Option(help="A name from `kgnn methods`, or FILE.py:Class. Default: nearly all."),
     ] = None,
     metric: MetricOption = "accuracy",
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and methods.")] = 0,
@@ -55,7 +55,7 @@ def compare(
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which method suits the graphs in DATA best, by labels that it did not know.
+    """Compare methods on the graphs in DATA by cross-validation.
 
     For example: kgnn compare molecules.csv --minutes 5
     """
@@ -92,7 +92,7 @@ def compare(
 
 
 class _Live:
-    """The table while methods are fitted: shown on a terminal, else a line for each method."""
+    """The table while methods are fitted: live on a terminal, otherwise one line per method."""
 
     def __init__(self, data: str) -> None:
         self._data = data
@@ -100,7 +100,7 @@ class _Live:
         self._told: set[str] = set()
 
     def update(self, known: Comparison) -> None:
-        """Take what is known after a method."""
+        """Take the comparison after another method."""
         self._known = known
         if err().is_terminal:
             return

@@ -1,4 +1,4 @@
-"""``kgnn datasets``: which datasets have a name, and what is in them."""
+"""``kgnn datasets``: the named datasets and their sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgnn.progress import track
 
 
 def datasets(as_json: JsonOption = False) -> None:
-    """List the datasets; what is on this machine is measured, the rest as the catalog has it.
+    """List the named datasets: measured if on this machine, otherwise from the catalog.
 
     For example: kgnn datasets --json
     """
@@ -27,9 +27,9 @@ def datasets(as_json: JsonOption = False) -> None:
         grid.add_row(row["name"], row["kind"], str(row["graphs"]), *sizes, here)
     out().print(grid)
     err().print(
-        "What is not here is downloaded on first use, but for tables of molecules. Set "
-        "KGNN_DATASETS to a folder of TU zips and tables to use your own copies. Paths work as "
-        "well: kgnn run wl graphs.jsonl",
+        "Missing datasets are downloaded on first use, except for tables of molecules. To use "
+        "your own copies, set KGNN_DATASETS to a folder of TU zips and tables. Paths work, too: "
+        "kgnn run wl graphs.jsonl",
         highlight=False,
     )
 

@@ -1,4 +1,4 @@
-"""``kgnn demo``: what labels, unlabeled graphs and explanations are worth, on graphs made here."""
+"""``kgnn demo``: semi-supervised classification and an explanation on generated graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PAGE = "explanation.html"  # beside the model
 
 
 class _Fit(NamedTuple):
-    """A method, and what it may learn from."""
+    """A method and its training data."""
 
     method: str
     n_labeled: int
@@ -36,20 +36,20 @@ _FITS = (
     _Fit("wl", _LABELED, 0),
     _Fit("gnn-sup", _LABELED, 0),
     _Fit("kgnn", _LABELED, _GRAPHS - _TEST - _LABELED),
-    _Fit("gnn-sup", 10 * _LABELED, 0),  # what the labels would bring that are missing
+    _Fit("gnn-sup", 10 * _LABELED, 0),  # for comparison: ten times the labels
 )
-_ASKED = 2  # the fit whose model is kept and asked
+_SAVED = 2  # the fit whose model is saved and used for predictions
 
 
 def demo(
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to keep the model; else a temporary folder."),
+        typer.Option("--output", "-o", help="Folder for the model. Default: a temporary one."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the graphs and the methods.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of graphs and methods.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Show in half a minute what a few labels and many graphs without one are worth.
+    """Show in half a minute how unlabeled graphs help when labels are few.
 
     For example: kgnn demo -o model
     """
@@ -87,11 +87,11 @@ def demo(
                 seconds = time.perf_counter() - start
                 fits.append({**each._asdict(), "accuracy": 100 * score, "seconds": seconds})
             bars.update(waiting, description="saving and explaining", advance=1)
-            model = models[_ASKED]
+            model = models[_SAVED]
             quality = held_out_quality(model)
             model.name_classes(graphs.class_names)
             predictions = _predictions(model, graphs, test[:_SHOWN])
-            # A fan has what a star lacks, so it is the one that can be pointed at.
+            # Explain a fan: its extra edges are evidence that a drawing can show.
             fans = [each for each in predictions if each["predicted"] == graphs.class_names[0]]
             surest = max(fans or predictions, key=lambda each: float(each["confidence"]))
             explanation = model.explain(graphs[surest["graph"]])
@@ -116,7 +116,7 @@ def demo(
 
 
 def _balanced(rows: Ints, graphs: GraphDataset, n: int) -> Ints:
-    """Return the first rows, as many of each class."""
+    """Return the first ``n`` rows with equally many of each class."""
     import numpy as np
 
     targets, n_classes = graphs.targets[rows], len(graphs.class_names)
@@ -124,7 +124,7 @@ def _balanced(rows: Ints, graphs: GraphDataset, n: int) -> Ints:
 
 
 def _predictions(model: GraphClassifier, graphs: GraphDataset, rows: Ints) -> list[dict[str, Any]]:
-    """Ask the model about graphs that it has never seen."""
+    """Predict graphs that the model was not trained on."""
     proba = model.predict_proba(graphs[rows])
     labels = model.classes_[proba.argmax(axis=1)].tolist()
     return [
@@ -140,27 +140,27 @@ def _predictions(model: GraphClassifier, graphs: GraphDataset, rows: Ints) -> li
 
 def _show(record: dict[str, Any]) -> None:
     console = out()
-    asked = record["fits"][_ASKED]
+    fit = record["fits"][_SAVED]
     one, other = record["classes"]
     console.print(
-        f"\n{record['graphs']} random graphs. Five nodes of each are a {one} (a center, four nodes "
-        f"around it, two of whose pairs are joined) or a {other} (the same without these two "
-        f"edges). The class of {asked['n_labeled']} graphs is known, that of "
-        f"{asked['n_unlabeled']} more is not. Which of {record['test']} new graphs have which?\n"
+        f"\n{record['graphs']} random graphs. Each contains either a {one} (a center with four "
+        f"neighbors, and two edges between neighbors) or a {other} (the same without these two "
+        f"edges). {fit['n_labeled']} graphs are labeled, {fit['n_unlabeled']} more are not. The "
+        f"task: tell {one} from {other} in {record['test']} new graphs.\n"
     )
-    grid = table("Accuracy on new graphs", "method", "learns from", ">%", ">seconds")
+    grid = table("Accuracy on new graphs", "method", "trained on", ">%", ">seconds")
     for each in record["fits"]:
         numbers = f"{each['accuracy']:.1f}", f"{each['seconds']:.1f}"
         from_labels = f"{each['n_labeled']} labels"
-        more = f" and {each['n_unlabeled']} graphs without one" if each["n_unlabeled"] else ""
+        more = f" and {each['n_unlabeled']} unlabeled graphs" if each["n_unlabeled"] else ""
         grid.add_row(each["method"], from_labels + more, *numbers)
     console.print(grid)
     if record["expected"] is not None:
         console.print(
-            f"kgnn itself expected {record['expected']:.0f} %, by its {asked['n_labeled']} labels, "
-            "each predicted by a part of the model that had not seen it.\n"
+            f"kgnn's own estimate was {record['expected']:.0f} %, by cross-validation on its "
+            f"{fit['n_labeled']} labels.\n"
         )
-    grid = table("What kgnn says of new graphs", ">graph", "predicted", ">confidence", "truth")
+    grid = table("Predictions of kgnn for new graphs", ">graph", "predicted", ">confidence", "true")
     for p in record["predictions"]:
         right = "green" if p["predicted"] == p["truth"] else "red"
         predicted = Text(p["predicted"], style=right)
@@ -169,17 +169,17 @@ def _show(record: dict[str, Any]) -> None:
     found = sum(node < _MOTIF for node in record["strongest"])
     of_class = next(p for p in record["predictions"] if p["graph"] == record["explained"])
     console.print(
-        f"Why is graph {record['explained']} a {of_class['predicted']}? Of the {_MOTIF} nodes that "
-        f"count most for its class, {found} are among the five that decide: "
+        f"Why is graph {record['explained']} a {of_class['predicted']}? Of the {_MOTIF} nodes with "
+        f"the strongest evidence for that class, {found} belong to the planted {_MOTIF}: "
         f"{record['explanation']}\n"
         f"The model is in {record['model']}.",
         highlight=False,
         soft_wrap=True,
     )
     console.print(
-        f"Next: [bold]kgnn predict {escape(record['model'])} planted-motifs[/] asks it about other "
-        "graphs; [bold]kgnn fit GRAPHS --labels labels.csv -o model[/] learns from your own; "
-        "[bold]kgnn datasets[/] and [bold]kgnn methods[/] list what there is.",
+        f"Next: [bold]kgnn predict {escape(record['model'])} planted-motifs[/] predicts other "
+        "graphs; [bold]kgnn fit GRAPHS --labels labels.csv -o model[/] fits your own; "
+        "[bold]kgnn datasets[/] and [bold]kgnn methods[/] list datasets and methods.",
         markup=True,
         highlight=False,
         soft_wrap=True,

@@ -1,4 +1,4 @@
-"""``kgnn doctor``: what this installation consists of, and what is wrong with it."""
+"""``kgnn doctor``: the state of this installation and its problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from kgnn.cli.own_graphs import JsonOption
 from kgnn.cli.show import out, print_json, progress_bars, say, table
 
-# Names under which packages are imported, where they are not those of their distributions.
+# Import names of packages that differ from the names of their distributions.
 _MODULES = {
     "scikit-learn": "sklearn",
     "lazy-loader": "lazy_loader",
@@ -29,13 +29,13 @@ _ENOUGH_MIB = 1024  # for the parsed datasets of the paper, with room to spare
 
 
 def doctor(as_json: JsonOption = False) -> None:
-    """Show versions, extras, threads, devices and folders, and what is wrong with them.
+    """Check the installation: versions, extras, threads, devices and folders.
 
     For example: kgnn doctor --json
     """
     problems: list[str] = []
     with progress_bars() as bars:
-        bars.add_task("looking around", total=None)
+        bars.add_task("checking the installation", total=None)
         record = {
             "kgnn": _own_version(),
             "python": platform.python_version(),
@@ -63,30 +63,30 @@ def _own_version() -> str:
 def _requirements() -> list[Requirement]:
     try:
         return [Requirement(line) for line in metadata.requires("kgnn") or ()]
-    except metadata.PackageNotFoundError:  # a checkout on the path
+    except metadata.PackageNotFoundError:  # run from a checkout
         return []
 
 
 def _packages(problems: list[str]) -> dict[str, str]:
-    """Return the version of each package that kgnn cannot do without."""
+    """Return the version of each required package."""
     needed = [each for each in _requirements() if not each.marker or each.marker.evaluate()]
     if not needed:
         problems.append(
-            "kgnn is not installed, only found on the path, so that nothing is known of the "
-            "versions that it needs: run python -m pip install kgnn."
+            "kgnn is not installed, only on the path, so the versions that it requires are "
+            "unknown: run python -m pip install kgnn."
         )
     return {each.name: _version_of(each, problems) or "missing" for each in needed}
 
 
 def _extras(problems: list[str]) -> dict[str, dict[str, str | None]]:
-    """Return for each extra the versions of its packages, None for those that are missing."""
+    """Return the versions of the packages of each extra; None if missing."""
     requirements = _requirements()
     found: dict[str, dict[str, str | None]] = {}
     for each in requirements:
         named = [] if each.marker is None else _extras_of(each)
         for extra in named:
             if extra not in _NOT_FOR_USERS:
-                # An extra that is not installed is no problem; one that is broken or too old is.
+                # A missing extra is fine; a broken or outdated one is a problem.
                 told: list[str] = []
                 version = _version_of(each, told)
                 problems += told if version else []
@@ -95,7 +95,7 @@ def _extras(problems: list[str]) -> dict[str, dict[str, str | None]]:
 
 
 def _weights() -> dict[str, int]:
-    """Return the MiB on disk of each package that is installed, by name."""
+    """Return the size on disk of each installed package, in MiB."""
     return {
         each.name: found
         for each in _requirements()
@@ -104,7 +104,7 @@ def _weights() -> dict[str, int]:
 
 
 def _mib_of(name: str) -> int | None:
-    """Return the MiB on disk of a package; of torch, with the libraries for GPUs beside it."""
+    """Return the size on disk of a package in MiB; for torch, including its GPU libraries."""
     try:
         files = metadata.files(name) or []
         if name == "torch":
@@ -134,7 +134,7 @@ def _extras_of(requirement: Requirement) -> list[str]:
 
 
 def _version_of(requirement: Requirement, problems: list[str]) -> str | None:
-    """Return the version of a package that can be imported; note what is wrong with it."""
+    """Return the version of an installed package; report a missing, old or broken one."""
     name = requirement.name
     try:
         version = metadata.version(name)
@@ -145,7 +145,7 @@ def _version_of(requirement: Requirement, problems: list[str]) -> str | None:
         return None
     if not requirement.specifier.contains(version, prereleases=True):
         problems.append(
-            f"{name} is {version}, and kgnn needs {requirement.specifier}: run python -m pip "
+            f"{name} is {version}, but kgnn needs {requirement.specifier}: run python -m pip "
             f"install '{name}{_bounds(requirement)}'."
         )
     try:
@@ -161,12 +161,12 @@ def _bounds(requirement: Requirement) -> str:
 
 
 def _computing(problems: list[str]) -> dict[str, Any]:
-    """Return what there is to compute with."""
+    """Return cores, threads, the torch build and GPUs."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     found: dict[str, Any] = {
         "cores": usable,
-        "threads": 1,  # of a command, unless --threads says otherwise
+        "threads": 1,  # default of --threads
         "limits": {name: os.environ[name] for name in limits if os.environ.get(name)},
     }
     try:
@@ -174,20 +174,20 @@ def _computing(problems: list[str]) -> dict[str, Any]:
         import torch
 
         if float(torch.from_numpy(np.ones(2)).sum()) != 2:
-            problems.append("torch and numpy do not understand each other: install both again.")
+            problems.append("torch and numpy are incompatible: reinstall both.")
         found["device"] = "cpu"
         found["torch_build"] = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU"
         found["gpus"] = [
             torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count())
         ]
-    except Exception as error:  # of a torch that is broken, which the packages tell as well
+    except Exception as error:  # a broken torch may raise anything
         told = " ".join(str(error).split())[:200]
-        problems.append(f"torch does not compute ({type(error).__name__}: {told}).")
+        problems.append(f"torch does not work ({type(error).__name__}: {told}).")
     return found
 
 
 def _folders(problems: list[str]) -> dict[str, Any]:
-    """Return where datasets are looked for and kept."""
+    """Return the folders of datasets and of the cache."""
     from kgnn.graphs.datasets.cache import cache_folder
     from kgnn.graphs.datasets.catalog import ENTRIES
     from kgnn.graphs.datasets.sources import OFFICIAL_URL, local_path
@@ -196,15 +196,15 @@ def _folders(problems: list[str]) -> dict[str, Any]:
     is_writable = _is_writable(cache)
     if not is_writable:
         problems.append(
-            f"The cache {cache} cannot be written to: each dataset is parsed again every time. Set "
+            f"The cache {cache} is not writable, so datasets are parsed again on every run. Set "
             "KGNN_CACHE to another folder."
         )
     free = _free_mib(cache)
     if is_writable and free < _ENOUGH_MIB:
-        problems.append(f"The disk of the cache {cache} has {free:,} MiB left.")
+        problems.append(f"The disk of the cache {cache} has only {free:,} MiB left.")
     chosen = os.environ.get("KGNN_DATASETS")
     if chosen and not Path(chosen).expanduser().is_dir():
-        problems.append(f"KGNN_DATASETS is {chosen}, which is no folder.")
+        problems.append(f"KGNN_DATASETS is {chosen}, which is not a folder.")
     here = [entry.name for entry in ENTRIES if local_path(entry) is not None]
     return {
         "cache": str(cache),
@@ -218,12 +218,12 @@ def _folders(problems: list[str]) -> dict[str, Any]:
 
 
 def _nearest(folder: Path) -> Path:
-    """Return the folder itself, or the innermost one above it that exists."""
+    """Return the folder or its nearest existing parent."""
     return next((each for each in (folder, *folder.parents) if each.exists()), Path.cwd())
 
 
 def _is_writable(folder: Path) -> bool:
-    """Tell whether files can be made in a folder, which may have to be made first."""
+    """Tell whether files can be created in a folder, or in its nearest parent if it is missing."""
     try:
         with tempfile.TemporaryFile(dir=_nearest(folder)):
             return True
@@ -252,19 +252,19 @@ def _show(record: dict[str, Any]) -> None:
     heaviest = sorted(record["packages"], key=lambda name: -record["mib"].get(name, 0))[:3]
     weights = ", ".join(f"{name} {record['mib'].get(name, 0):,}" for name in heaviest)
     total = sum(record["mib"].get(name, 0) for name in record["packages"])
-    grid.add_row("MiB", f"{total:,}, of which {weights}")
+    grid.add_row("MiB", f"{total:,} in all; {weights}")
     computing, folders = record["computing"], record["folders"]
     limits = "".join(f", {name}={value}" for name, value in computing["limits"].items())
-    grid.add_row("threads", f"1 for each command (--threads) of {computing['cores']} cores{limits}")
+    grid.add_row("threads", f"1 by default (--threads), {computing['cores']} cores{limits}")
     if "device" in computing:
         gpus = ", ".join(computing["gpus"])
-        unused = f"; not used: {gpus}" if gpus else ""
+        unused = f"; kgnn does not use {gpus}" if gpus else ""
         grid.add_row("device", f"CPU, with torch built for {computing['torch_build']}{unused}")
     state = "" if folders["cache_writable"] else ", not writable"
     grid.add_row("cache", f"{folders['cache']} ({folders['cache_mib']:,} MiB{state})")
     grid.add_row("datasets", folders["datasets"] or "KGNN_DATASETS is not set")
-    here = f"{len(folders['datasets_here'])} of {folders['datasets_known']} named ones"
-    grid.add_row("", f"{here} are on this machine, the rest from {folders['downloads_from']}")
+    here = f"{len(folders['datasets_here'])} of {folders['datasets_known']} named datasets"
+    grid.add_row("", f"{here} are on this machine; downloads come from {folders['downloads_from']}")
     console.print(grid, highlight=False)
     grid = table("Extras", "extra", "", "packages", ">MiB")
     for extra, packages in record["extras"].items():
@@ -274,8 +274,8 @@ def _show(record: dict[str, Any]) -> None:
         state = "missing" if missing else "ready"
         grid.add_row(extra, state, ", ".join(told), f"{mib:,}" if mib else "")
     console.print(grid, highlight=False)
-    say("An extra is installed with: python -m pip install 'kgnn[NAME]'")
+    say("To install an extra: python -m pip install 'kgnn[NAME]'")
     if record["problems"]:
         say(*(f"problem: {each}" for each in record["problems"]))
     else:
-        say("Nothing is wrong.")
+        say("No problems found.")

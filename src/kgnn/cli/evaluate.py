@@ -1,4 +1,4 @@
-"""``kgnn evaluate``: how good a saved model is on labeled graphs."""
+"""``kgnn evaluate``: evaluate a saved model on labeled graphs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model that was saved.")],
+    model: Annotated[Path, typer.Argument(help="A saved model.")],
     data: DataArgument,
     labels: LabelsOption = None,
     id_column: IdColumn = None,
@@ -46,7 +46,7 @@ def evaluate(
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the predictions of a model with the labels of the graphs in DATA.
+    """Evaluate the predictions of MODEL on the labeled graphs in DATA.
 
     For example: kgnn evaluate model new.csv --labels labels.csv
     """
@@ -66,7 +66,7 @@ def evaluate(
         options = reading_options(data, as_fitted(data, read, opened))
         graphs = load_with_labels(data, given_in, options).graphs
         with limit_threads(threads):
-            found = _judged(opened, graphs)
+            found = _evaluated(opened, graphs)
     if as_json:
         print_json({"metric": headline, **found.record()})
     else:
@@ -74,38 +74,38 @@ def evaluate(
         say(*found.notes())
 
 
-class Judged(NamedTuple):
-    """How good a model is, and on how many graphs that it has not met before."""
+class Evaluated(NamedTuple):
+    """The quality of a model, and how many of the graphs were new to it."""
 
-    quality: Quality  # on graphs that were not trained on; on all, where there are no others
-    counts_trained_on: bool  # whether there are no others, so that the numbers are those of memory
-    trained_on: int  # graphs that were
-    held_out: int  # labels that were held out of training, which may be among the others
-    without_twins: int  # graphs that do not even look like one that was trained on
-    accuracy_without_twins: float | None  # on these; None where there are none
+    quality: Quality  # on graphs that were not trained on; on all if there are no others
+    counts_trained_on: bool  # there are no others, so the quality is that on training graphs
+    trained_on: int  # graphs
+    held_out: int  # labels of the validation set, which may be among the evaluated graphs
+    without_twins: int  # graphs that do not look exactly like a training graph
+    accuracy_without_twins: float | None  # on these; None if there are none
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as plain values for JSON."""
+        """Return plain values for JSON."""
         kept = ("trained_on", "counts_trained_on", "without_twins", "accuracy_without_twins")
         return {**self.quality.record(), **{key: getattr(self, key) for key in kept}}
 
     def notes(self) -> list[str]:
-        """Say which of the graphs test memory rather than judgment."""
+        """Say which of the graphs do not test generalization."""
         n = self.quality.n
         if self.counts_trained_on:
             return [
-                f"All {n:,} graphs were trained on: the numbers say what the model remembers, and "
-                "nothing about new graphs."
+                f"All {n:,} graphs were in the training set: the numbers say nothing about new "
+                "graphs."
             ]
         told = []
         if self.trained_on:
             held = (
-                f" The {self.held_out:,} labels that were held out of training may be among the "
-                "others; choices were made on them."
+                f" The others may include the {self.held_out:,} graphs of the validation set, on "
+                "which the model was selected."
             )
             told.append(
-                f"{self.trained_on:,} of these {n + self.trained_on:,} graphs were trained on and "
-                f"do not count.{held if self.held_out else ''}"
+                f"{self.trained_on:,} of these {n + self.trained_on:,} graphs were in the training "
+                f"set and are not counted.{held if self.held_out else ''}"
             )
         if self.without_twins < n:
             rest = (
@@ -115,13 +115,13 @@ class Judged(NamedTuple):
                 f"{100 * self.accuracy_without_twins:.1f} % are right"
             )
             told.append(
-                f"{n - self.without_twins:,} of the {n:,} graphs look exactly like one that was "
-                f"trained on{rest}."
+                f"{n - self.without_twins:,} of the {n:,} graphs look exactly like a training "
+                f"graph{rest}."
             )
         return told
 
 
-def _judged(model: GraphClassifier, graphs: GraphDataset) -> Judged:
+def _evaluated(model: GraphClassifier, graphs: GraphDataset) -> Evaluated:
     import numpy as np
 
     from kgnn.evaluation.metrics import Met, quality
@@ -130,19 +130,19 @@ def _judged(model: GraphClassifier, graphs: GraphDataset) -> Judged:
     rows = np.flatnonzero(graphs.targets >= 0)
     if not len(rows):
         raise GraphDataError(
-            f"none of the {len(graphs)} graphs has a label to compare with; give --labels"
+            f"none of the {len(graphs)} graphs has a label to compare with; use --labels"
         )
     met = Met.among(model.labeled_graphs_, graphs[rows])
     counts_trained_on = bool(met.trained_on.all())
-    judged = rows[~met.trained_on | counts_trained_on]
+    chosen = rows[~met.trained_on | counts_trained_on]
     is_new = ~met.alike[~met.trained_on | counts_trained_on]
-    proba = model.predict_proba(graphs[judged])
-    can_promise = model.held_out_ is not None
-    sets = [(error, model.sets_of(proba, error=error)) for error in ERRORS if can_promise]
-    known = np.array(graphs.class_names)[graphs.targets[judged]]
+    proba = model.predict_proba(graphs[chosen])
+    has_sets = model.held_out_ is not None
+    sets = [(error, model.sets_of(proba, error=error)) for error in ERRORS if has_sets]
+    known = np.array(graphs.class_names)[graphs.targets[chosen]]
     classes = np.array(model.class_names)
     is_right = classes[proba.argmax(axis=1)] == known
-    return Judged(
+    return Evaluated(
         quality(known.tolist(), proba, classes.tolist(), sets),
         counts_trained_on,
         int(met.trained_on.sum()),
@@ -159,15 +159,15 @@ def _show(found: Quality, headline: str) -> None:
     console.print(_confusion(found))
     if found.sets:
         console.print(_sets(found))
-    if strange := set(found.true_classes) - set(found.classes):
+    if unknown := set(found.true_classes) - set(found.classes):
         say(
-            f"The model does not know the classes {', '.join(sorted(strange))}; their graphs count "
+            f"The model does not know the classes {', '.join(sorted(unknown))}; their graphs count "
             "as wrong."
         )
 
 
 def _metrics(found: Quality, headline: str) -> Table:
-    """Write all metrics, the headline first."""
+    """Return a table of all metrics, the headline first."""
     from kgnn.estimator.metrics import METRICS
 
     grid = table("Metrics", "metric", ">value")
@@ -179,8 +179,8 @@ def _metrics(found: Quality, headline: str) -> Table:
 
 
 def _confusion(found: Quality) -> Table:
-    title = "True classes (rows) and predicted ones (columns)"
-    grid = table(title, "class", *(f">{name}" for name in found.classes), ">right %")
+    title = "Confusion matrix: true classes in rows, predicted ones in columns"
+    grid = table(title, "class", *(f">{name}" for name in found.classes), ">recall %")
     for name, counts in zip(found.true_classes, found.confusion, strict=True):
         if n := sum(counts):
             right = counts[found.classes.index(name)] if name in found.classes else 0
@@ -190,13 +190,13 @@ def _confusion(found: Quality) -> Table:
         f"{100 * found.confusion[i][i] / n:.1f}" if n else "–" for i, n in enumerate(predicted)
     ]
     grid.add_section()
-    grid.add_row("of these right %", *precise, "")
+    grid.add_row("precision %", *precise, "")
     return grid
 
 
 def _sets(found: Quality) -> Table:
-    headings = (">allowed error %", ">truth in the set %", ">labels in a set")
-    grid = table("Sets of labels", *headings)
+    headings = (">allowed error %", ">coverage %", ">labels per set")
+    grid = table("Label sets", *headings)
     for each in found.sets:
         error, coverage = f"{100 * each.error:.1f}", f"{100 * each.coverage:.1f}"
         grid.add_row(error, coverage, f"{each.mean_size:.2f}")

@@ -23,20 +23,20 @@ from kgnn.errors import ParameterError
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model that was saved.")],
+    model: Annotated[Path, typer.Argument(help="A saved model.")],
     dataset: Annotated[str, typer.Argument(help="Name of a dataset, or a path.")],
-    graph: Annotated[str, typer.Option("--id", help="Name of a graph, or its number from 0.")],
+    graph: Annotated[str, typer.Option("--id", help="Name of a graph, or its position from 0.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a page of HTML to this file.")
+        Path | None, typer.Option("--output", "-o", help="Also write an HTML page.")
     ] = None,
     number: Annotated[
-        int, typer.Option("-n", "--number", min=1, help="Labeled graphs to show beside it.")
+        int, typer.Option("-n", "--number", min=1, help="Similar labeled graphs to show.")
     ] = 5,
     skip_bad: SkipBad = False,
     read: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Explain the prediction of MODEL for one graph of DATASET: evidence and similar graphs.
+    """Explain the prediction for one graph: the evidence and similar labeled graphs.
 
     For example: kgnn explain model new.csv --id aspirin -o why.html
     """

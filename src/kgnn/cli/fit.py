@@ -1,4 +1,4 @@
-"""``kgnn fit``: from a person's own graphs and labels to a model that is kept."""
+"""``kgnn fit``: fit a method to your own graphs and labels, and save the model."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def fit(
     validation: Annotated[
         float,
         typer.Option(
-            help="Share of labels to hold out; 0: learn from all, and judge the model by leaving "
-            "out parts of them in turn."
+            help="Share of labels for a validation set. With 0, all labels are used for training "
+            "and accuracy is estimated by cross-validation."
         ),
     ] = 0.0,
     metric: MetricOption = "accuracy",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     report: Annotated[
-        Path | None, typer.Option(help="Also write a page of HTML about the model.")
+        Path | None, typer.Option(help="Also write an HTML report about the model.")
     ] = None,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
@@ -85,7 +85,7 @@ def fit(
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn from the graphs in DATA, some of which have a label, and save the model.
+    """Fit a method to the graphs in DATA, some of them labeled, and save the model.
 
     For example: kgnn fit graphs.jsonl --labels labels.csv -o model --report report.html
     """
@@ -118,11 +118,11 @@ def fit(
                 start = time.perf_counter()
                 held_out = graphs[use.validation] if len(use.validation) else None
                 model.fit(graphs[use.training], validation=held_out)
-            except KeyboardInterrupt:  # a fit that can predict already ends by itself
-                say("Stopped before there was anything to keep; nothing was written.")
+            except KeyboardInterrupt:  # fit catches it once the model can predict
+                say("Stopped before there was a model to save; nothing was written.")
                 raise typer.Exit(_INTERRUPTED) from None
             seconds = time.perf_counter() - start
-            model.fitted_on_["read"] = reading.record()  # for suggest, which reads all again
+            model.fitted_on_["read"] = reading.record()  # for suggest, which reads the data again
             file, is_in_place = save_anyway(model.save, output)
             if report is not None:
                 bars.update(waiting, description="writing the report")
@@ -147,7 +147,7 @@ def fit(
 
 
 def _read(reading: Reading, share: float, model: GraphClassifier) -> tuple[GraphDataset, LabelUse]:
-    """Read graphs and labels, decide how to use them, and print that."""
+    """Read graphs and labels, decide how to use the labels, and print both."""
     from kgnn.evaluation.holding_out import plan_labels
 
     found = reading.load()
@@ -166,20 +166,20 @@ def _tell_data(reading: Reading, found: LabeledGraphs, use: LabelUse) -> None:
     tell_skipped(found.skipped)
     say(f"{reading.data} ({source})", *describe(found.graphs), use.reason)
     if unused := unused_columns(reading):
-        say(f"columns that are not used: {excerpt(', '.join(unused), 300)}")
+        say(f"unused columns: {excerpt(', '.join(unused), 300)}")
     if left_out := found.unknown_ids:
-        say(f"{len(left_out)} ids are of no graph and were left out: {_first(left_out)}")
+        say(f"{len(left_out)} ids of --labels match no graph and were ignored: {_first(left_out)}")
     table = reading.table
     if found.only_in_data and table.paths and not table.keeps_targets:
         say(
             f"{found.only_in_data} graphs have a class in the data but not in --labels; they "
-            "count as unlabeled (--keep-targets would use them)"
+            "count as unlabeled (use --keep-targets to keep their classes)"
         )
     if use.unjudged:
         why = _first(list(use.unjudged))
         warnings.warn(
-            f"{why[0].upper()}{why[1:]}: little can be learned from that, and nothing tells how "
-            "well such a class is recognized. Label at least one more.",
+            f"{why[0].upper()}{why[1:]}: that is little to learn from, and the accuracy on such a "
+            "class cannot be estimated. Label at least one more graph.",
             KgnnWarning,
             stacklevel=2,
         )
@@ -195,15 +195,15 @@ def _tell_result(
     from kgnn.evaluation.model_facts import basis_in_words
 
     if quality is None:
-        say(f"How accurate the model is on new graphs is not known: {basis_in_words(model)}.")
-        say("Its probabilities are not calibrated.")
+        say(f"The accuracy on new graphs is not known: {basis_in_words(model)}.")
+        say("The probabilities are not calibrated.")
     else:
         say(f"{quality.in_words(record['metric'])}.")
-        say(f"This is what to expect on new graphs, estimated on {basis_in_words(model)}.")
+        say(f"Expect this on new graphs; it was estimated on {basis_in_words(model)}.")
     if report is not None:
         say(f"The report is in {report}.")
     say(
-        f"The model is in {record['model']}, after {record['seconds']:.0f} s. Ask it with: "
+        f"The model is in {record['model']}; fitting took {record['seconds']:.0f} s. To use it: "
         f"kgnn predict {record['model']} DATA -o predictions.csv"
     )
 

@@ -1,4 +1,4 @@
-"""``kgnn label``: a page in the browser to look at graphs, label them and watch a model learn."""
+"""``kgnn label``: the workbench, a page in the browser to view and label graphs."""
 
 from __future__ import annotations
 
@@ -42,28 +42,28 @@ def label(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the project.")],
     labels: LabelsOption = None,
-    model: Annotated[
-        Path | None, typer.Option(help="A saved model that advises from the beginning.")
-    ] = None,
-    method: Annotated[str, typer.Option(help="What learns: a name from `kgnn methods`.")] = "kgnn",
+    model: Annotated[Path | None, typer.Option(help="A saved model to start with.")] = None,
+    method: Annotated[
+        str, typer.Option(help="Method to fit: a name from `kgnn methods`.")
+    ] = "kgnn",
     settings: SettingsOption = None,
     every: Annotated[
-        int, typer.Option(min=0, help="New labels after which it learns again; 0: on a click.")
+        int, typer.Option(min=0, help="Refit after this many new labels; 0: only on a click.")
     ] = 10,
     without_targets: Annotated[
-        bool, typer.Option("--without-targets", help="Take no labels from the data.")
+        bool, typer.Option("--without-targets", help="Ignore the classes in the data.")
     ] = False,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other than this machine needs a token.")
+        str, typer.Option(help="Address to listen on; any but this machine requires a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8765,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     id_column: IdColumn = None,
     label_column: LabelColumn = None,
     skip_bad: SkipBad = False,
     read: ReadOption = None,
 ) -> None:
-    """Look at the graphs in DATA, label them, and watch the model learn, in a browser.
+    """View and label the graphs in DATA in the browser while a model learns.
 
     For example: kgnn label molecules.csv -o project
     """
@@ -116,7 +116,7 @@ def label(
 
 @contextmanager
 def _only_one(folder: Path) -> Iterator[None]:
-    """Refuse a project that another process serves: its pages would not see each other's fits."""
+    """Refuse a project that another process has open: neither would see the other's fits."""
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def _only_one(folder: Path) -> Iterator[None]:
             yield
     except Timeout as error:
         raise KgnnError(
-            f"The project {folder} is open already; use the page that is open, or stop it first."
+            f"The project {folder} is already open; use its open page or stop it first."
         ) from error
 
 
@@ -135,7 +135,7 @@ def _pool(reading: Reading) -> Pool:
 
     options = reading_options(reading.data, reading.settings)
     graphs = load_readable(reading.data, reading.settings, reading.skips_bad)
-    classes, _ = class_columns_of(reading)  # which would say the answer
+    classes, _ = class_columns_of(reading)  # not shown: it would give the label away
     cells = {
         name: {key: value for key, value in own.items() if key != classes and value != name}
         for name, own in cells_of(reading.data, **options)
@@ -144,7 +144,7 @@ def _pool(reading: Reading) -> Pool:
 
 
 def _import(project: Project, pool: Pool, reading: Reading, *, takes_targets: bool) -> None:
-    """Take the labels of files, or else those in the data; answers that there are stay."""
+    """Import labels from files or else from the data; existing answers stay."""
     from kgnn.estimator.labels import require_classes_of
     from kgnn.graphs.readers.labels_csv import label_graphs, merge_labels, read_labels
     from kgnn.web.workbench import import_targets, require_same_data
@@ -156,7 +156,7 @@ def _import(project: Project, pool: Pool, reading: Reading, *, takes_targets: bo
         given = merge_labels(read_labels(path, **columns) for path in table.paths)
         labeled, unknown = label_graphs(pool.graphs, given, ignore_unknown=True)
         if unknown:
-            say(f"{len(unknown):,} ids of --labels are of no graph: {_first(unknown)}.")
+            say(f"{len(unknown):,} ids of --labels match no graph: {_first(unknown)}.")
         found = {pool.keys[each.row]: each.target for each in labeled if each.target is not None}
         _, differing = project.add_labels(found, who="file of labels")
     elif takes_targets and not project.fact("data"):
@@ -168,11 +168,11 @@ def _import(project: Project, pool: Pool, reading: Reading, *, takes_targets: bo
     project.set_fact("data", reading.record())
     if differing:
         names = [pool.names[pool.row_of[key]] for key in differing]
-        say(f"{len(names):,} graphs keep their answer, which differs: {_first(names)}.")
+        say(f"{len(names):,} graphs keep an answer other than the imported label: {_first(names)}.")
 
 
 def _take(project: Project, path: Path) -> None:
-    """Let a saved model advise until there is a new one."""
+    """Use a saved model until the first fit."""
     import shutil
 
     from kgnn.estimator.saved_files import file_of
@@ -198,7 +198,7 @@ def _first(names: list[str]) -> str:
 
 
 def _user_name() -> str:
-    """Return who is at the keyboard, for the record."""
-    with suppress(Exception):  # a container may have no names of users
+    """Return the name of the user, for the record of answers."""
+    with suppress(Exception):  # a container may have no user names
         return getpass.getuser()
     return "me"

@@ -1,4 +1,4 @@
-"""The command line ``kgnn``: one file per command, errors as one line."""
+"""The command line ``kgnn``: one file per command, one line per error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgnn import __version__
 from kgnn.cli.show import err
 from kgnn.errors import KgnnError, MissingExtraError, ParameterError, UnknownNameError
 
-# Each is a file of this folder, with a function (or a group of commands) of the same name.
+# Each name is a file in this folder that defines a function or a typer app of the same name.
 _COMMANDS = (
     "datasets",
     "methods",
@@ -43,33 +43,33 @@ _COMMANDS = (
 
 
 class _Commands(TyperGroup):
-    """All commands; one that is interrupted says that it stopped."""
+    """The group of all commands; refuses empty words and reports an interrupt."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an empty text, which would be read as the current folder or as nothing at all."""
+        """Refuse an empty word, which would be read as the current folder or be ignored."""
         for before, word in zip(["kgnn", *args], args, strict=False):
             if not word or re.fullmatch("--[a-z-]+=", word):
-                given = f"'{word}'" if word else f"an empty text after '{before}'"
-                raise ParameterError(f"Each word says something, got {given}. Is a variable unset?")
+                given = f"'{word}'" if word else f"an empty word after '{before}'"
+                raise ParameterError(f"Words must not be empty, got {given}. Is a variable unset?")
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # typer itself would leave without a word
+        except KeyboardInterrupt:  # typer itself would exit without a message
             err().print("stopped")
             raise typer.Exit(130) from None
 
 
 class _Command(TyperCommand):
-    """A command that refuses an option given twice, of which the last would win."""
+    """A command that refuses a repeated option; click would silently keep the last value."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, order = self.make_parser(ctx).parse_args(list(args))
         for each in order:
             is_single = isinstance(each, TyperOption) and not (each.multiple or each.is_flag)
             if is_single and order.count(each) > 1:
-                raise ParameterError(f"{each.opts[0]} is given twice, and can have one value.")
+                raise ParameterError(f"{each.opts[0]} is given twice but takes one value.")
         return super().parse_args(ctx, args)
 
 
@@ -92,7 +92,7 @@ def options(
 
 
 def make_app(commands: Iterable[str] = _COMMANDS) -> typer.Typer:
-    """Put commands together, each from its file."""
+    """Build the command line from the files of the commands."""
     made = typer.Typer(
         cls=_Commands,
         name="kgnn",
@@ -117,7 +117,7 @@ app = make_app()
 def main() -> None:
     """Run the command line; misuse exits with 2, failure with 1."""
     warnings.showwarning = _showing_once()
-    # SIGTERM, as schedulers send it, stops like Ctrl-C: what is finished is kept.
+    # Schedulers send SIGTERM; it stops like Ctrl-C, which keeps what is finished.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
@@ -127,7 +127,7 @@ def main() -> None:
         _say("red", "error", error)
         misuse = (ParameterError, UnknownNameError, MissingExtraError)
         sys.exit(2 if isinstance(error, misuse) else 1)
-    except OSError as error:  # a disk that is full, or gone
+    except OSError as error:  # the disk is full or gone
         if "--debug" in sys.argv or isinstance(error, BrokenPipeError):
             raise
         _say("red", "error", error)
@@ -138,7 +138,7 @@ def main() -> None:
 
 
 def _showing_once() -> Callable[..., None]:
-    """Return what shows a warning, unless it has been shown: a method may be fitted many times."""
+    """Return a hook that shows each warning once; a method may be fitted many times."""
     shown = set[str]()
 
     def show(message: Any, *_: Any, **__: Any) -> None:

@@ -1,4 +1,4 @@
-"""``kgnn methods``: which methods there are."""
+"""``kgnn methods``: the available methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def methods(as_json: JsonOption = False) -> None:
         hidden = ("path", "revision")
         print_json([{k: v for k, v in asdict(e).items() if k not in hidden} for e in listed])
         return
-    grid = table("Methods", "name", "family", "what it is", "reference")
+    grid = table("Methods", "name", "family", "description", "reference")
     for entry in listed:
         grid.add_row(entry.name, entry.family, entry.title, entry.reference)
     out().print(grid)

@@ -1,4 +1,4 @@
-"""``kgnn model show``: what a saved model is, what it was fitted on, how good it is."""
+"""``kgnn model show``: a saved model's method, data, parameters and expected accuracy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rich.text import Text
 from kgnn.cli.own_graphs import JsonOption, require_model
 from kgnn.cli.show import out, print_json, progress_bars, table
 
-model = typer.Typer(help="Look at saved models.", no_args_is_help=True)
+model = typer.Typer(help="Inspect saved models.", no_args_is_help=True)
 
 
 @model.callback()
 def group() -> None:
-    """Look at saved models."""
+    """Inspect saved models."""
 
 
 @model.command()
@@ -24,7 +24,7 @@ def show(
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved model.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Show the method, its data, its calibration and its rounds.
+    """Show the method, its data, parameters, expected accuracy and rounds.
 
     For example: kgnn model show model
     """
@@ -63,7 +63,7 @@ def _show(record: dict[str, Any]) -> None:
     grid = table(f"Model {record['file']}", "", "")
     grid.show_header = False
     for name, value in _lines(record):
-        grid.add_row(name, Text(value))  # names of others' classes are no markup
+        grid.add_row(name, Text(value))  # class names may look like markup
     console = out()
     console.print(grid)
     if record["rounds"]:
@@ -77,16 +77,16 @@ def _lines(record: dict[str, Any]) -> list[tuple[str, str]]:
     fitted = record["fitted_on"]
     changed = ", ".join(f"{key}={value!r}" for key, value in record["parameters"].items())
     numbers = [f"{fitted[kind]:,} {kind}" for kind in ("labeled", "unlabeled")]
-    numbers += [f"{fitted['validation']:,} held out"] if fitted["validation"] else []
+    numbers += [f"{fitted['validation']:,} for validation"] if fitted["validation"] else []
     return [
         ("method", record["method"]),
-        ("parameters", changed or "all are the defaults"),
+        ("parameters", changed or "defaults"),
         ("data", str(fitted["name"])),
         ("graphs", ", ".join(numbers)),
-        *([("not used", ", ".join(record["unused"]))] if record["unused"] else []),
+        *([("unused", ", ".join(record["unused"]))] if record["unused"] else []),
         ("classes", ", ".join(map(str, fitted["classes"]))),
         ("accuracy", record["worth"]),
-        *([("stopped", "by hand; what was learned until then")] * record["interrupted"]),
+        *([("stopped", "by hand, before fitting was complete")] * record["interrupted"]),
         ("saved", f"{record['saved']}, {record['bytes'] / 1e6:.2f} MB"),
         ("versions", ", ".join(f"{name} {text}" for name, text in record["versions"].items())),
     ]
@@ -95,11 +95,11 @@ def _lines(record: dict[str, Any]) -> list[tuple[str, str]]:
 def _rounds(rounds: list[dict[str, Any]]) -> Any:
     from kgnn.reports.paper import network_title
 
-    networks = list(dict.fromkeys(who for each in rounds for who in each["accuracy"]))
-    titles = [f">{network_title(who)} %" for who in networks]
+    networks = list(dict.fromkeys(name for each in rounds for name in each["accuracy"]))
+    titles = [f">{network_title(name)} %" for name in networks]
     grid = table("Rounds", ">round", ">annotated", ">agree %", *titles)
     for number, each in enumerate(rounds):
         agreed = "" if each["agreement"] is None else f"{100 * each['agreement']:.1f}"
-        accuracy = [f"{100 * each['accuracy'].get(who, float('nan')):.1f}" for who in networks]
+        accuracy = [f"{100 * each['accuracy'].get(name, float('nan')):.1f}" for name in networks]
         grid.add_row(str(number), f"{each['selected']:,}", agreed, *accuracy)
     return grid

@@ -1,4 +1,4 @@
-"""What several commands share: their options, reading graphs with labels, places to write to."""
+"""Shared by several commands: options, reading labeled graphs, checking output paths."""
 
 from __future__ import annotations
 
@@ -32,41 +32,41 @@ LabelsOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--labels",
-        help="CSV file with the columns id and label; may be given again. Without it, the classes "
-        "that the data have.",
+        help="CSV file with the columns id and label; may be repeated. Default: the classes in "
+        "the data.",
     ),
 ]
 KeepTargets = Annotated[
     bool,
-    typer.Option("--keep-targets", help="Use targets in the data where --labels has none."),
+    typer.Option("--keep-targets", help="Use the class in the data where --labels has none."),
 ]
-IdColumn = Annotated[str | None, typer.Option(help="The column of --labels with the ids.")]
-LabelColumn = Annotated[str | None, typer.Option(help="The column of --labels with the labels.")]
+IdColumn = Annotated[str | None, typer.Option(help="Column of --labels with the ids.")]
+LabelColumn = Annotated[str | None, typer.Option(help="Column of --labels with the labels.")]
 IgnoreUnknown = Annotated[
-    bool, typer.Option("--ignore-unknown", help="Leave out ids that are of no graph.")
+    bool, typer.Option("--ignore-unknown", help="Ignore ids of --labels that match no graph.")
 ]
 ReadOption = Annotated[
     list[str] | None,
-    typer.Option("--read", help="How to read a CSV file, such as smiles_column=structure."),
+    typer.Option("--read", help="Reader option key=value, such as smiles_column=structure."),
 ]
 SettingsOption = Annotated[
-    list[str] | None, typer.Option("--set", help="A parameter of the method, key=value.")
+    list[str] | None, typer.Option("--set", help="Method parameter, key=value; may be repeated.")
 ]
 PresetOption = Annotated[
     str | None,
-    typer.Option(help="Settings to start from: paper, those of the method's paper."),
+    typer.Option(help="Settings to start from: paper, as in the method's paper."),
 ]
 
 
 def method_names(incomplete: str) -> list[str]:
-    """Complete the name of a method in a shell."""
+    """Complete the name of a method in the shell."""
     from kgnn.estimator.registry import entries
 
     return [name for name in entries() if name.startswith(incomplete)]
 
 
 def graph_sources(incomplete: str) -> list[str]:
-    """Complete the name of a dataset in a shell, or a path."""
+    """Complete the name of a dataset or a path in the shell."""
     from kgnn.graphs.loading import dataset_names
 
     names = [name for name in dataset_names() if name.startswith(incomplete)]
@@ -84,32 +84,32 @@ def graph_sources(incomplete: str) -> list[str]:
 DataArgument = Annotated[
     str,
     typer.Argument(
-        help="A file or folder of graphs, or a dataset's name.", autocompletion=graph_sources
+        help="File or folder of graphs, or a dataset's name.", autocompletion=graph_sources
     ),
 ]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out graphs that cannot be read.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip graphs that cannot be read.")]
 ForSpreadsheets = Annotated[
     bool,
     typer.Option(
         "--for-spreadsheets",
-        help="In CSV, put an apostrophe before text that a spreadsheet would run as a formula.",
+        help="Put an apostrophe before CSV text that a spreadsheet would run as a formula.",
     ),
 ]
-ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads to compute with.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+ThreadsOption = Annotated[int, typer.Option(min=1, help="Number of threads.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MetricOption = Annotated[
     str,
     typer.Option(
-        help="What counts, also where kernel methods choose: accuracy, balanced_accuracy, "
-        "macro_f1, matthews, roc_auc, average_precision, log_loss or brier."
+        help="Headline metric; kernel methods also select hyperparameters by it: accuracy, "
+        "balanced_accuracy, macro_f1, matthews, roc_auc, average_precision, log_loss or brier."
     ),
 ]
-# A disk with less than this is as good as full.
+# A disk with less free space counts as full.
 _PROBE_BYTES = 1 << 20
 
 
 class LabelsFile(NamedTuple):
-    """Tables of labels, if there are any, and how to read them."""
+    """The files of ``--labels``, if any, and how to read them."""
 
     paths: list[Path] | None
     id_column: str | None = None
@@ -121,7 +121,7 @@ class LabelsFile(NamedTuple):
 def chosen_parameters(
     cls: type, preset: str | None, settings: list[str] | None, metric: str
 ) -> dict[str, Any]:
-    """Return what a metric and a preset set, changed by ``--set``."""
+    """Return the parameters implied by metric and preset, overridden by ``--set``."""
     from kgnn.estimator import parameters
     from kgnn.estimator.metrics import choosing_by
 
@@ -130,7 +130,7 @@ def chosen_parameters(
 
 
 def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
-    """Read ``--read key=value``: options of the reader of a source, which must be there."""
+    """Parse ``--read key=value`` into options of the reader of a source, which must exist."""
     from kgnn.graphs.loading import FORMATS, find_format
 
     known = [option for each in FORMATS for option in each.options]
@@ -139,22 +139,22 @@ def reading_options(source: str, settings: list[str] | None) -> dict[str, Any]:
     for setting in settings or ():
         key, equals, value = setting.partition("=")
         if not equals:
-            raise ParameterError(f"--read is written key=value, got '{setting}'.")
+            raise ParameterError(f"--read takes key=value, got '{setting}'.")
         if key not in known:
-            raise UnknownNameError.of("option of reading", key, known)
+            raise UnknownNameError.of("reader option", key, known)
         if key in options:
             raise ParameterError(f"--read {key} is given twice: {options[key]} and {value}.")
         if key not in found.options:
             others = " or ".join(each.name for each in FORMATS if key in each.options)
-            raise ParameterError(f"--read {key} is for {others}; {source} is {found.name}.")
+            raise ParameterError(f"--read {key} applies to {others}; {source} is {found.name}.")
         options[key] = value
     return options
 
 
 def as_fitted(source: str, read: list[str] | None, model: GraphClassifier) -> list[str]:
-    """Return ``--read`` with what the model was fitted with, and say so.
+    """Return ``--read`` with the options that the model was fitted with added, and say so.
 
-    That is what decides what a graph is, and the columns that this source has, too.
+    Added are options that change what the graphs are, and names of columns that this source has.
     """
     from kgnn.graphs.loading import find_format, header_of
 
@@ -173,16 +173,16 @@ def as_fitted(source: str, read: list[str] | None, model: GraphClassifier) -> li
 
 
 def require_model(path: str | Path) -> None:
-    """Refuse a model that is not there before anything slow is loaded."""
+    """Refuse a missing model before anything slow is imported."""
     from kgnn.estimator.saved_files import require_file
 
     require_file(path)
 
 
 def require_labels_file(table: LabelsFile) -> None:
-    """Refuse tables that are not there, and options on how to read --labels where it is missing."""
+    """Refuse missing files of labels, and options for --labels where it is not given."""
     if missing := [path for path in table.paths or () if not path.exists()]:
-        raise DatasetUnavailableError(f"There is no file {missing[0]} of labels.")
+        raise DatasetUnavailableError(f"The labels file {missing[0]} does not exist.")
     given = {
         "--id-column": table.id_column is not None,
         "--label-column": table.label_column is not None,
@@ -191,34 +191,34 @@ def require_labels_file(table: LabelsFile) -> None:
     }
     if useless := [option for option, is_given in given.items() if is_given and not table.paths]:
         raise ParameterError(
-            f"{' and '.join(useless)} says how to use --labels, which is not given. Name the file "
-            "with --labels; without it the classes in the data are used (of a CSV file the column "
-            "that --read target_column=… names)."
+            f"{' and '.join(useless)} needs --labels, which is not given. Without --labels, the "
+            "classes in the data are used; --read target_column=NAME chooses their column in a "
+            "CSV file."
         )
 
 
 class LabeledGraphs(NamedTuple):
-    """Graphs with a name each and with their labels as targets."""
+    """Named graphs with their labels as targets."""
 
     graphs: GraphDataset
-    unknown_ids: list[str]  # ids of --labels that are of no graph
-    only_in_data: int  # graphs that have a class in the data, but none in --labels
-    skipped: Skipped  # graphs that could not be read and were left out
+    unknown_ids: list[str]  # ids of --labels that match no graph
+    only_in_data: int  # graphs with a class in the data but none in --labels
+    skipped: Skipped  # graphs that could not be read
 
 
 def load_with_labels(
     source: str, table: LabelsFile, options: dict[str, Any], skips_bad: bool | None = None
 ) -> LabeledGraphs:
-    """Load graphs and their labels: those of ``--labels``, or else the targets in the data.
+    """Load graphs with the labels of ``--labels`` or, without it, the targets in the data.
 
-    Graphs that cannot be read are left out if ``skips_bad``, else they are an error that lists
-    them; None is for commands without the option ``--skip-bad``.
+    With ``skips_bad``, graphs that cannot be read are skipped; otherwise they raise an error that
+    lists them. None is for commands without the option ``--skip-bad``.
     """
     from kgnn.estimator.labels import require_classes_of
     from kgnn.graphs.collector import named
     from kgnn.graphs.readers.labels_csv import label_graphs, merge_labels, read_labels
 
-    # The smaller files, and those with more mistakes, first.
+    # Labels first: these files are smaller and more often wrong.
     columns = {"id_column": table.id_column, "label_column": table.label_column}
     given = merge_labels(read_labels(path, **columns) for path in table.paths or ())
     graphs, skipped = _load(source, options, skips_bad)
@@ -226,7 +226,7 @@ def load_with_labels(
     if not table.paths:
         require_classes_of(graphs)
         return LabeledGraphs(graphs, [], int((graphs.targets >= 0).sum()), skipped)
-    # Labels may be of graphs that were left out.
+    # Some labels may belong to skipped graphs.
     ignore_unknown = table.ignores_unknown or skipped.n > 0
     labeled, unknown_ids = label_graphs(graphs, given, ignore_unknown=ignore_unknown)
     only_in_data = int(((graphs.targets >= 0) & (labeled.targets < 0)).sum())
@@ -237,7 +237,7 @@ def load_with_labels(
 
 
 def load_readable(source: str, read: list[str] | None, skips_bad: bool) -> GraphDataset:
-    """Load graphs whose labels do not matter, and say which of them are left out."""
+    """Load graphs whose labels do not matter, and say which ones were skipped."""
     graphs, skipped = _load(source, reading_options(source, read), skips_bad)
     tell_skipped(skipped)
     return graphs
@@ -256,23 +256,23 @@ def _load(
     except GraphDataError as error:
         if not skipped.n:
             raise
-        # That nothing is left follows from what is wrong with each graph.
+        # The reasons for each graph explain why none is left.
         raise skipped.error(source) from error
     if skipped.n and not (skips_bad and len(graphs)):
         has_option = skips_bad is False and len(graphs) > 0
-        raise skipped.error(source, "(--skip-bad leaves out such graphs)" * has_option)
+        raise skipped.error(source, "(--skip-bad skips such graphs)" * has_option)
     return graphs, skipped
 
 
 def tell_skipped(skipped: Skipped) -> None:
-    """Say which graphs could not be read and are left out, if any."""
+    """Say which graphs could not be read, if any."""
     if skipped.n:
-        are = "is" if skipped.n == 1 else "are"
-        say(f"{skipped.n:,} could not be read and {are} left out:", *skipped.lines())
+        graphs = "graph" if skipped.n == 1 else "graphs"
+        say(f"Skipped {skipped.n:,} {graphs} that could not be read:", *skipped.lines())
 
 
 class Reading(NamedTuple):
-    """A source of graphs and labels, and how both are read."""
+    """A source of graphs and labels, and how to read both."""
 
     data: str
     settings: list[str]  # of --read, such as target_column=active
@@ -285,7 +285,7 @@ class Reading(NamedTuple):
         return load_with_labels(self.data, self.table, options, self.skips_bad)
 
     def record(self) -> dict[str, Any]:
-        """Return plain values, for a model to remember how its labels were read."""
+        """Return plain values, which a model saves to record how its labels were read."""
         return {
             "data": self.data,
             "read": self.settings,
@@ -296,7 +296,7 @@ class Reading(NamedTuple):
         }
 
     def completed(self, recorded: dict[str, Any] | None) -> Reading:
-        """Add what ``kgnn fit`` was told about the same data, as a `record`, and this was not."""
+        """Add missing options from the `record` of ``kgnn fit`` on the same data."""
         if not recorded or Path(recorded["data"]).resolve() != Path(self.data).resolve():
             return self
         table = self.table
@@ -325,20 +325,22 @@ def _repeated(option: str, values: Iterable[str]) -> list[str]:
 
 
 def where_classes_are(reading: Reading) -> str:
-    """Say which column of a table the classes come from; empty where nothing was chosen."""
+    """Say which column of a table the classes come from; empty if they come from elsewhere."""
     used, _ = class_columns_of(reading)
     return f", classes from its column {used}" if used and not reading.table.paths else ""
 
 
 def why_no_label(reading: Reading, n_graphs: int) -> str:
-    """Say what there is instead of labels, and the option that takes it."""
+    """Say where labels could come from, and the option to use."""
     from kgnn.graphs.loading import find_format
 
     told = f"none of the {n_graphs:,} graphs of {reading.data} has a label"
     if reading.table.paths:
         tables = " and ".join(map(str, reading.table.paths))
-        return f"{told} in {tables}: fill in its column of labels, or name another one"
-    table = "or give a CSV file with the columns id and label (--labels)"
+        return (
+            f"{told} in {tables}: fill in the label column, or choose another with --label-column"
+        )
+    table = "or pass a CSV file with the columns id and label (--labels)"
     found, (used, unused) = find_format(reading.data), class_columns_of(reading)
     if found.class_columns is None:
         where = f"give them in {found.classes}, " if found.classes else ""
@@ -348,19 +350,19 @@ def why_no_label(reading: Reading, n_graphs: int) -> str:
     named, it = (unused[0], "it") if len(unused) == 1 else ("NAME", "one of them")
     columns = f"column{'s' * (len(unused) > 1)} {excerpt(', '.join(unused), 300)}"
     return (
-        f"{told}{f' in its column {used}' if used else ''}. Not used yet: the {columns}. Take the "
-        f"classes from {it} with --read target_column={named}, {table}"
+        f"{told}{f' in its column {used}' if used else ''}. Unused: the {columns}. To take the "
+        f"classes from {it}, add --read target_column={named}, {table}"
     )
 
 
 def unused_columns(reading: Reading) -> list[str]:
-    """Return the columns of a table of graphs that nothing is read from."""
+    """Return the columns of a table of graphs that are not read."""
     used, unused = class_columns_of(reading)
     return [*unused, *([used] if used and reading.table.paths else [])]
 
 
 def class_columns_of(reading: Reading) -> tuple[str | None, list[str]]:
-    """Return the column of a table with the classes, and those without a use."""
+    """Return the column of a table that holds the classes, and the unused columns."""
     from kgnn.graphs.loading import find_format
 
     find = find_format(reading.data).class_columns
@@ -369,14 +371,14 @@ def class_columns_of(reading: Reading) -> tuple[str | None, list[str]]:
 
 
 def require_writable(path: Path, *inputs: str | Path | None) -> None:
-    """Refuse now what could not be written to a file after a long computation.
+    """Check before a long computation that a file can be written afterwards.
 
-    Nor is anything written over what the command reads: ``inputs`` may also be names.
+    Also refuse to overwrite ``inputs``, the files that the command reads; they may be names, too.
     """
     for each in inputs:
         if each is not None and path.resolve() == Path(each).resolve():
             raise ParameterError(
-                f"{path} would be written over, but this command reads it; name another file."
+                f"{path} is an input of this command and would be overwritten; name another file."
             )
     if path.exists() and not path.is_file() and not path.is_dir():
         return  # a device
@@ -389,24 +391,24 @@ def require_writable(path: Path, *inputs: str | Path | None) -> None:
 
 
 def require_writable_folder(folder: Path) -> None:
-    """Refuse now a folder that files could not be written into after a long computation."""
+    """Check before a long computation that files can be written to a folder afterwards."""
     try:
         if folder.exists() and not folder.is_dir():
-            raise NotADirectoryError("it is a file, and a folder is needed")
+            raise NotADirectoryError("it is a file, not a folder")
         _probe(folder)
     except OSError as error:
         raise _no_place(folder, error) from error
 
 
 class Saved(NamedTuple):
-    """Where something was saved, and whether that is where it was to be."""
+    """Where something was saved, and whether that is the requested place."""
 
     file: Path
     is_in_place: bool
 
 
 def save_anyway(save: Callable[[Path], Path], place: Path) -> Saved:
-    """Save what took long to make; where its place fails, in another one, and say so."""
+    """Save to ``place`` or, if that fails after a long computation, somewhere else, and say so."""
     try:
         return Saved(save(place), True)
     except KgnnError as error:
@@ -422,7 +424,7 @@ def save_anyway(save: Callable[[Path], Path], place: Path) -> Saved:
 
 
 def _probe(folder: Path) -> None:
-    """Write something to a folder, or where it would be made, that is gone at once."""
+    """Write a temporary file to a folder or, if it does not exist, to its nearest parent."""
     while not folder.exists():
         folder = folder.parent
     with tempfile.TemporaryFile(dir=folder) as probe:
@@ -432,11 +434,11 @@ def _probe(folder: Path) -> None:
 
 def _no_place(path: Path, error: OSError) -> KgnnError:
     reason = error.strerror or error
-    return KgnnError(f"Nothing can be written to {path}: {reason}. Name another place.")
+    return KgnnError(f"Cannot write to {path}: {reason}. Choose another place.")
 
 
 def find_graph(graphs: GraphDataset, name: str) -> Graph:
-    """Return the graph of a name, or of a number counted from 0."""
+    """Return the graph with this name or position, counted from 0."""
     names = [] if graphs.graph_names is None else graphs.graph_names.tolist()
     if name in names:
         return graphs[names.index(name)]

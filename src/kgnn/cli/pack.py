@@ -1,4 +1,4 @@
-"""``kgnn pack``: the records of a store in one file per dataset."""
+"""``kgnn pack``: pack the records of a store into one file per dataset."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kgnn.cli.show import progress_bars, say
 
 def pack(
     stores: Annotated[
-        list[Path], typer.Argument(help="Folders of records, each packed by itself.")
+        list[Path], typer.Argument(help="Folders of records; each is packed separately.")
     ],
     newest: Annotated[
         bool, typer.Option("--newest", help="Keep only the newest revision of each method.")
     ] = False,
 ) -> None:
-    """Put the records of each of STORES into one JSON Lines file per dataset, to be published.
+    """Pack the records of each of STORES into one JSON Lines file per dataset, for publishing.
 
-    `kgnn report` and `kgnn bench` read packed records as well; new ones can be packed again.
+    `kgnn report` and `kgnn bench` read packed records, too. Run it again to pack new records.
     For example: kgnn pack out
     """
     from kgnn.benchmark.store import Store

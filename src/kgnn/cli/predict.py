@@ -1,4 +1,4 @@
-"""``kgnn predict``: what a saved model says of graphs, as many as there are."""
+"""``kgnn predict``: the predictions of a saved model, for any number of graphs."""
 
 from __future__ import annotations
 
@@ -36,37 +36,38 @@ _ENGINES = ("here", "ray")
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model that was saved.")],
+    model: Annotated[Path, typer.Argument(help="A saved model.")],
     data: Annotated[list[str], typer.Argument(help="Files or folders of graphs.")],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The file to write; - is standard output.")
+        str, typer.Option("--output", "-o", help="File to write; - for standard output.")
     ] = "-",
     sets: Annotated[
         float | None,
         typer.Option(
-            help="Also sets of labels, of which such a share may miss the true label: 0.1, say."
+            help="Also write label sets (conformal prediction) that miss the true label for at "
+            "most this share of graphs, such as 0.1."
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Write JSON Lines rather than CSV.")
+        bool, typer.Option("--json", help="Write JSON Lines instead of CSV.")
     ] = False,
     for_spreadsheets: ForSpreadsheets = False,
     skip_bad: SkipBad = False,
-    engine: Annotated[str, typer.Option(help="here, or ray: one task per file.")] = "here",
-    workers: Annotated[int | None, typer.Option(min=1, help="Files at a time, with ray.")] = None,
+    engine: Annotated[str, typer.Option(help="here, or ray with one task per file.")] = "here",
+    workers: Annotated[int | None, typer.Option(min=1, help="Files at a time (ray).")] = None,
     address: Annotated[
-        str | None, typer.Option(help="Address of a Ray cluster; without it, one is started here.")
+        str | None, typer.Option(help="Address of a Ray cluster. Default: start one here.")
     ] = None,
     read: ReadOption = None,
     threads: ThreadsOption = 1,
 ) -> None:
-    """Predict the classes of the graphs in DATA, which may be larger than memory.
+    """Predict the classes of the graphs in DATA, which need not fit into memory.
 
     For example: kgnn predict model new.jsonl -o predictions.csv --sets 0.1
     """
     _require_engine(engine, workers, address)
     if for_spreadsheets and as_json:
-        raise ParameterError("--for-spreadsheets is for CSV, and --json writes none.")
+        raise ParameterError("--for-spreadsheets is for CSV; leave out --json.")
     require_model(model)
     for each in data:
         reading_options(each, read)
@@ -115,7 +116,7 @@ class Job(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is asked of which model, and how it is to be written."""
+    """A model, what to predict with it, and how to write the predictions."""
 
     model: str
     error: float | None
@@ -123,12 +124,12 @@ class Asked(NamedTuple):
     names_source: bool
     skips_bad: bool = False
     for_spreadsheets: bool = False
-    columns: tuple[str, ...] = ()  # of the data, which are written beside the answers
+    columns: tuple[str, ...] = ()  # of the data, copied to the output
 
 
 @dataclass
 class Summary:
-    """What was predicted, in numbers."""
+    """Counts of what was predicted."""
 
     n: int = 0
     labels: Counter[str] = field(default_factory=Counter)
@@ -138,7 +139,7 @@ class Summary:
     skipped: Skipped = field(default_factory=Skipped)
 
     def add(self, other: Summary) -> None:
-        """Count the graphs of another summary, too."""
+        """Add the counts of another summary."""
         self.n += other.n
         self.labels += other.labels
         self.novel += other.novel
@@ -160,12 +161,12 @@ def _parts(
     from kgnn.benchmark.engines import RayCluster, ray_map
 
     absolute = [job._replace(source=_absolute(job.source)) for job in jobs]
-    with redirect_stdout(sys.stderr):  # Ray speaks of dead workers there
+    with redirect_stdout(sys.stderr):  # Ray reports dead workers on stdout
         yield from ray_map(RayCluster(workers, address), partial(whole_answer, asked), absolute)
 
 
 def answer_lines(asked: Asked, job: Job) -> Iterator[Part]:
-    """Yield the lines about the graphs of a source, run by run."""
+    """Yield the output for the graphs of a source, batch by batch."""
     from kgnn.evaluation.answers import answers
     from kgnn.graphs.loading import stream
 
@@ -184,11 +185,11 @@ def answer_lines(asked: Asked, job: Job) -> Iterator[Part]:
 
 
 def _raise_with_hint(error: GraphDataError) -> None:
-    raise GraphDataError(f"{error} (--skip-bad leaves out such graphs)") from error
+    raise GraphDataError(f"{error} (--skip-bad skips such graphs)") from error
 
 
 def whole_answer(asked: Asked, job: Job) -> Part:
-    """Return the lines about all graphs of a source; a worker of a cluster runs this."""
+    """Return the output for all graphs of a source; runs in a worker of a cluster."""
     from kgnn.threads import limit_threads
 
     summary, lines = Summary(), []
@@ -208,14 +209,14 @@ def _opened(file: str) -> GraphClassifier:
 
 
 def _writer(asked: Asked, job: Job) -> Callable[[Answer], str]:
-    """Return what writes an answer beside what the data have for its graph."""
+    """Return a function that writes an answer, followed by the columns of the data."""
     from kgnn.graphs.loading import cells_of
 
     own = {"source": job.source} if asked.names_source else {}
     rows = cells_of(job.source, **dict(job.options))
 
     def write(answer: Answer) -> str:
-        # Graphs come in the order of the table, in which some could not be read.
+        # Graphs come in the order of the table, without those that could not be read.
         cells = next((cells for name, cells in rows if name == answer.id), {})
         if asked.as_json:
             told = {name: cells[name] for name in asked.columns if name in cells}
@@ -239,7 +240,7 @@ def _summary(found: Iterable[Answer]) -> Summary:
 
 
 def _absolute(source: str) -> str:
-    """Return where a file is for a worker that starts in another folder."""
+    """Return an absolute path, since workers start in another folder."""
     path = Path(source).expanduser()
     return str(path.resolve()) if path.exists() else source
 
@@ -248,7 +249,7 @@ def _require_engine(engine: str, workers: int | None, address: str | None) -> No
     if engine not in _ENGINES:
         raise ParameterError(f"The engine must be one of {', '.join(_ENGINES)}, got '{engine}'.")
     if engine != "ray" and (workers or address):
-        raise ParameterError("--workers and --address are for --engine ray.")
+        raise ParameterError("--workers and --address need --engine ray.")
 
 
 def _require_promise(model: GraphClassifier, error: float | None) -> None:
@@ -256,7 +257,7 @@ def _require_promise(model: GraphClassifier, error: float | None) -> None:
     import numpy as np
 
     if error is not None and not 0 < error < 1:
-        raise ParameterError(f"--sets is an error between 0 and 1, got {error}.")
+        raise ParameterError(f"--sets must be an error rate between 0 and 1, got {error}.")
     if error is not None:
         model.sets_of(np.ones((0, len(model.classes_))), error=error)
 
@@ -265,7 +266,7 @@ def _say(summary: Summary, output: str) -> None:
     counts = ", ".join(f"{n:,} of class {name}" for name, n in sorted(summary.labels.items()))
     told = [f"{summary.n:,} graph{'s' * (summary.n != 1)}{': ' * bool(counts)}{counts}."]
     if summary.novel:
-        told.append(f"{summary.novel:,} are unlike the training graphs (see novelty_reason).")
+        told.append(f"{summary.novel:,} look unlike the training graphs (see novelty_reason).")
     if summary.unknown_nodes:
         told.append(
             f"{summary.unknown_nodes:,} nodes in {summary.graphs_with_unknown:,} graphs have "

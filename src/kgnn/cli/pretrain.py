@@ -1,4 +1,4 @@
-"""``kgnn pretrain``: an encoder that has seen many graphs, for methods to start from."""
+"""``kgnn pretrain``: pre-train an encoder on many graphs, for methods to fine-tune."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgnn.cli.own_graphs import (
 from kgnn.cli.show import out, print_json, progress_bars, say
 from kgnn.errors import ParameterError
 
-# Of the training with labels that comes later, and what they are called before it.
+# Parameters of the later training with labels, and their counterparts for pre-training.
 _OF_PRETRAINING = {
     "epochs": "pretrain_epochs",
     "batch_size": "pretrain_batch_size",
@@ -31,14 +31,14 @@ _OF_PRETRAINING = {
 def pretrain(
     method: Annotated[str, typer.Argument(help="A method that pre-trains, such as graphcl.")],
     dataset: Annotated[str, typer.Argument(help="A name from `kgnn datasets`, or a path.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the encoder.")],
     settings: SettingsOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     read: ReadOption = None,
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Pre-train an encoder on all graphs of DATASET, without their classes.
+    """Pre-train an encoder on all graphs of DATASET, ignoring their classes.
 
     For example: kgnn pretrain graphcl PROTEINS -o encoder; use it with
     kgnn run graphcl PROTEINS --set pretrained=encoder
@@ -51,14 +51,14 @@ def pretrain(
     for name in chosen:
         if name in _OF_PRETRAINING:
             raise ParameterError(
-                f"The '{name}' parameter of {method} is for training with labels and does nothing "
+                f"The '{name}' parameter of {method} is for training with labels and has no effect "
                 f"here; use {_OF_PRETRAINING[name]}=… instead."
             )
     with progress_bars():
         from kgnn.graphs.loading import load
         from kgnn.threads import limit_threads
 
-        require_writable_folder(output)  # rather now than after an hour
+        require_writable_folder(output)  # fail now, not after an hour
         graphs = load(dataset, **options)
         started = time.perf_counter()
         with limit_threads(threads):
@@ -89,8 +89,8 @@ def _tell(summary: dict[str, Any]) -> None:
     )
     say(
         f"Use it with --set pretrained={summary['folder']}. It has seen every graph of "
-        f"{summary['dataset']}, though no class: accuracy on some of them is then not that on new "
-        "graphs."
+        f"{summary['dataset']}, but no class: accuracy on these graphs may differ from that on "
+        "new ones."
     )
 
 

@@ -1,4 +1,4 @@
-"""``kgnn report``: records of benchmarks as a page, tables or figures."""
+"""``kgnn report``: benchmark records as an HTML page, tables or figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgnn.errors import ParameterError
 if TYPE_CHECKING:
     from kgnn.reports.results import Results
 
-# What each format is written to, unless another place is named.
+# Default output of each format.
 _PLACES = {
     "html": "report.html",
     "markdown": "report.md",
@@ -35,17 +35,17 @@ _FIGURES = ("png", "pdf", "svg")
 def report(
     stores: Annotated[list[Path], typer.Argument(help="Folders of records, read together.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file; for figures, a folder.")
+        Path | None, typer.Option("--output", "-o", help="Output file; for figures, a folder.")
     ] = None,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(_PLACES)}.")] = "html",
-    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     metric: MetricOption = "accuracy",
     reference: Annotated[
-        str, typer.Option(help="The method that all others are compared with.")
+        str, typer.Option(help="Method that the others are compared with.")
     ] = "kgnn",
     for_spreadsheets: ForSpreadsheets = False,
 ) -> None:
-    """Make one page of all records in STORES, or tables and figures for papers.
+    """Write an HTML report on the records in STORES, or tables or figures for papers.
 
     For example: kgnn report out -o page.html --reference wl --title "My methods"
     """
@@ -53,13 +53,15 @@ def report(
     if form not in _PLACES:
         raise ParameterError(f"--format must be one of {', '.join(_PLACES)}, got '{form}'.")
     if headline != "accuracy" and form == "csv":
-        raise ParameterError("--metric is for pages, tables and figures; --format csv has all.")
+        raise ParameterError("--metric cannot be used with --format csv, which has all metrics.")
     if reference != "kgnn" and form == "csv":
-        raise ParameterError("--reference is for pages, tables and figures; --format csv has all.")
+        raise ParameterError(
+            "--reference cannot be used with --format csv, which compares nothing."
+        )
     if for_spreadsheets and form != "csv":
-        raise ParameterError(f"--for-spreadsheets is for --format csv, got the format '{form}'.")
+        raise ParameterError(f"--for-spreadsheets needs --format csv, got '{form}'.")
     if title is not None and form != "html":
-        raise ParameterError(f"--title is for --format html, got the format '{form}'.")
+        raise ParameterError(f"--title needs --format html, got '{form}'.")
     place = output or Path(_PLACES[form])
     _require_place(form, place)
     with progress_bars():
@@ -74,7 +76,7 @@ def report(
             write_text(place, _text(form, results, title, for_spreadsheets))
             told = f"{place}, {_size(place.stat().st_size)}"
     n = len(results.given)
-    say(f"{told}, made of {n:,} record{'s' * (n != 1)}.")
+    say(f"Wrote {told}, from {n:,} record{'s' * (n != 1)}.")
 
 
 def _headline(name: str) -> str:
@@ -84,17 +86,17 @@ def _headline(name: str) -> str:
     found = require_metric(name)
     if not METRICS[found].is_best_high:
         raise ParameterError(
-            f"--metric of a report must be one of which more is better, got '{name}'. The table of "
-            "calibration has the Brier score, --format csv all metrics."
+            f"--metric of a report must be one where higher is better, got '{name}'. The "
+            "calibration table has the Brier score; --format csv has all metrics."
         )
     return found
 
 
 def _require_place(form: str, place: Path) -> None:
-    """Refuse now what could not be written once all is read and drawn."""
+    """Check that the output can be written before reading and drawing everything."""
     if form in _FIGURES:
         if place.is_file():
-            raise ParameterError(f"{place} is a file; figures are written into a folder.")
+            raise ParameterError(f"{place} is a file; figures need a folder.")
         require_writable_folder(place)
     elif place.is_dir():
         raise ParameterError(f"{place} is a folder; name a file, such as {place / _PLACES[form]}.")
@@ -133,8 +135,8 @@ def _write_figures(results: Results, folder: Path, form: str) -> str:
 
 def _nothing(what: str) -> ParameterError:
     return ParameterError(
-        f"There is nothing in these records to make {what} of, so nothing was written. "
-        "--format html tells what became of each cell, --format csv lists them."
+        f"There are no results in these records to make {what} from, so nothing was written. "
+        "--format html or csv shows the outcome of each cell."
     )
 
 

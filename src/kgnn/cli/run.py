@@ -1,4 +1,4 @@
-"""``kgnn run``: how good a method is on a dataset, over several splits."""
+"""``kgnn run``: evaluate a method on a dataset over several splits."""
 
 from __future__ import annotations
 
@@ -44,24 +44,25 @@ def run(
     ],
     labels: Annotated[
         str,
-        typer.Option(help="Labeled graphs as a share of all; for budget also 20 or 5/class."),
+        typer.Option(help="Labels as a share of all graphs; with budget also 20 or 5/class."),
     ] = "0.1",
     protocol: Annotated[
         str,
         typer.Option(
-            help="fair (new split per seed), paper (one split) or budget (fair without VAL)."
+            help="fair (a new split per seed), paper (one fixed split) or budget (as fair, without "
+            "a validation set)."
         ),
     ] = "fair",
     metric: MetricOption = "accuracy",
-    splits: Annotated[int, typer.Option(min=1, help="Number of runs.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
+    splits: Annotated[int, typer.Option(min=1, help="Number of splits.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first split.")] = 0,
     settings: SettingsOption = None,
     preset: PresetOption = None,
     read: ReadOption = None,
     threads: ThreadsOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Evaluate METHOD on DATASET: fit on TRAIN, choose on VAL, score once on TEST.
+    """Evaluate METHOD on DATASET: train on TRAIN, select on VAL, score once on TEST.
 
     For example: kgnn run wl PROTEINS --splits 10
     """
@@ -84,9 +85,9 @@ def run(
 
         graphs, usual = load(dataset, **options), settings_for(dataset, cls)
         if usual.keys() - chosen.keys() and graphs.node_attributes is not None:
-            say("the node attributes are left out, as in the paper: use_node_attributes=False")
+            say("node attributes are ignored, as in the paper: use_node_attributes=False")
         with limit_threads(threads), warnings.catch_warnings():
-            # Of a model that is kept; here it is not.
+            # That warning is about a model to keep; this one is discarded.
             warnings.filterwarnings("ignore", ".* was stopped by hand", KgnnWarning)
             try:
                 for result in evaluate_splits(
@@ -107,14 +108,14 @@ def run(
         evaluation = Evaluation(name_of(cls), graphs.name, protocol, budget, tuple(results))
         summary = evaluation.summary(headline)
         if len(results) == 1:
-            summary["std"] = None  # a single split tells nothing about it
+            summary["std"] = None  # unknown from a single split
         if as_json:
             print_json(summary)
         else:
             out().print(_as_table(summary))
             say(_in_words(summary), *_other_metrics(summary))
     if is_stopped:
-        kept = "the numbers are of these alone" if results else "there is nothing to show"
+        kept = "the numbers are of these alone" if results else "there are no results"
         err().print(f"stopped after {len(results)} of {splits} splits; {kept}", highlight=False)
         raise typer.Exit(_INTERRUPTED)
 
@@ -128,7 +129,7 @@ def _as_table(summary: dict[str, Any]) -> Table:
         f"{summary['protocol']} protocol"
     )
     metric, is_accuracy = METRICS[summary["metric"]], summary["metric"] == "accuracy"
-    # Without VAL, the accuracy that the method itself expects stands in its place.
+    # Without VAL, show the method's own estimate instead.
     has_val = summary["protocol"] != "budget"
     before = "validation_accuracy" if has_val else "expected_accuracy"
     headings = [">TEST %"] if is_accuracy else [f">TEST {metric.title}{metric.unit}", ">accuracy %"]
@@ -143,16 +144,16 @@ def _as_table(summary: dict[str, Any]) -> Table:
     grid.add_section()
     means = [METRICS[name].written(summary["metrics"][name]) for name in names]
     means[0] += "" if summary["std"] is None else f" ± {metric.written(summary['std'])}"
-    ends = (f"{summary[key]:.1f}" for key in ("majority_share", "seconds"))
-    grid.add_row("mean", "", "", *means, *ends)
+    seconds = summary["seconds"] / len(summary["splits"])
+    grid.add_row("mean", "", "", *means, f"{summary['majority_share']:.1f}", f"{seconds:.1f}")
     return grid
 
 
 def _annotations_in_words(split: SplitResult) -> str:
-    """Tell how right the annotations of the rounds were, which no method can know."""
+    """Report the precision of each round's annotations, which only the evaluation can compute."""
     right = [each["precision"] for each in split.rounds]
     told = ", ".join(f"{each:.1f} %" for each in right if each is not None)
-    return f"seed {split.seed}: annotations that were right, by round: {told or 'there were none'}"
+    return f"seed {split.seed}: precision of the annotations by round: {told or 'no annotations'}"
 
 
 def _in_words(summary: dict[str, Any]) -> str:
@@ -161,18 +162,18 @@ def _in_words(summary: dict[str, Any]) -> str:
     n_test = summary["splits"][0]["test"]
     error = 100 * binomial_error(summary["metrics"]["accuracy"] / 100, n_test)
     apart = (
-        "One split does not tell how much others differ"
+        "A single split has no standard deviation"
         if summary["std"] is None
         else "± is the standard deviation over splits"
     )
     return (
-        f"{apart}; {n_test} test graphs alone explain ± {error:.1f} of accuracy. "
+        f"{apart}; sampling {n_test} test graphs alone causes ± {error:.1f} in accuracy. "
         f"Peak memory {summary['peak_mib'] or float('nan'):.0f} MiB."
     )
 
 
 def _other_metrics(summary: dict[str, Any]) -> list[str]:
-    """Write the means of the other metrics, and the recalls that the headline hides."""
+    """Return lines with the means of the other metrics, and recalls far from the headline."""
     from kgnn.estimator.metrics import METRICS
     from kgnn.evaluation.metrics import recalls_apart, recalls_in_words
 

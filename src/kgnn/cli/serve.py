@@ -15,24 +15,26 @@ from kgnn.cli.show import progress_bars, say
 def serve(
     model: Annotated[Path, typer.Argument(help="A saved model.")],
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other than this machine needs a token.")
+        str, typer.Option(help="Address to listen on; any but this machine requires a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8000,
     name: Annotated[
         list[str] | None,
-        typer.Option("--name", help="Another name by which the server is called, with its port."),
+        typer.Option("--name", help="Another host name of the server, with its port."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     threads: ThreadsOption = 1,
-    max_bytes: Annotated[int, typer.Option(min=1000, help="Of a request.")] = 4 << 20,
-    max_graphs: Annotated[int, typer.Option(min=1, help="Of a request.")] = 1000,
-    max_nodes: Annotated[int, typer.Option(min=1, help="Of all graphs of a request.")] = 100_000,
-    seconds: Annotated[float, typer.Option(min=0.1, help="For an answer.")] = 30.0,
+    max_bytes: Annotated[int, typer.Option(min=1000, help="Largest request.")] = 4 << 20,
+    max_graphs: Annotated[int, typer.Option(min=1, help="Most graphs in a request.")] = 1000,
+    max_nodes: Annotated[
+        int, typer.Option(min=1, help="Most nodes in a request, over all its graphs.")
+    ] = 100_000,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time limit for a response.")] = 30.0,
     waiting: Annotated[
-        int, typer.Option(min=1, help="Requests that may wait in a process; beyond, 429.")
+        int, typer.Option(min=1, help="Requests that may wait per worker; more get status 429.")
     ] = 256,
 ) -> None:
-    """Answer requests about graphs with a saved MODEL.
+    """Serve the predictions of a saved MODEL over HTTP.
 
     For example: kgnn serve model --port 8000
     """
@@ -52,7 +54,7 @@ def serve(
             app = guarded(settings)
 
         def tell() -> None:
-            say(f"Serving {model} at {place.address} (Ctrl-C stops; requests are answered first).")
+            say(f"Serving {model} at {place.address} (Ctrl-C stops after open requests).")
 
         if workers == 1:
             run(app, opened, on_start=tell)

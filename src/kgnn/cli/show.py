@@ -1,4 +1,4 @@
-"""How the command line writes: consoles, tables, progress, JSON and CSV; nothing else prints."""
+"""Output of the command line: consoles, tables, progress, JSON and CSV; nothing else prints."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from kgnn.files import replacing
 from kgnn.graphs.readers.text import harmless
 
 _UNSEEN = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-# Names of others' graphs and files are no markup; who wants some says so.
+# Names of graphs and files may look like markup, so it is off by default.
 _PLAIN: dict[str, Any] = {"markup": False, "emoji": False}
 
 
 class _Console(Console):
-    """A console on which text of files cannot do anything: its control characters are shown."""
+    """A console that shows control characters in text from files instead of obeying them."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Turn a text into what is shown, before its width is measured."""
+        """Escape a text before its width is measured."""
         return super().render_str(visible(text), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yield pieces of text with their styles; what was put together elsewhere comes here."""
+        """Escape segments that other renderables, such as tables, have built."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else visible(text), style, control)
 
 
 class _Table(Table):
-    """A table each row of which is told from the next: cells have no line breaks of their own."""
+    """A table whose cells have no line breaks, so that rows cannot be confused."""
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
         """Add a row."""
@@ -78,7 +78,7 @@ def say(*lines: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print JSON and nothing else."""
+    """Print JSON."""
     typer.echo(_json(value, indent=2))
 
 
@@ -109,10 +109,10 @@ def table(title: str, *headings: str) -> Table:
 def progress_bars(
     news: bool = False, above: Callable[[], RenderableType] | None = None
 ) -> Iterator[Progress]:
-    """Show a bar on standard error for each long thing that the library reports on.
+    """Show a progress bar on standard error for each long task that the library reports.
 
-    With ``news``, also lines that tell what has come out so far. ``above`` is asked again and again
-    for what a terminal shows above the bars.
+    With ``news``, also print messages about results so far. A terminal shows the result of
+    ``above``, called at each refresh, above the bars.
     """
     with bars_on(news=news, above=above, console=err()) as shown:
         yield shown
@@ -121,7 +121,7 @@ def progress_bars(
 def csv_line(cells: list[str], for_spreadsheets: bool = False) -> str:
     """Return a line of CSV, with its end.
 
-    With ``for_spreadsheets``, an apostrophe goes before text that would be run as a formula.
+    With ``for_spreadsheets``, put an apostrophe before text that would be run as a formula.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def json_line(record: dict[str, Any]) -> str:
 
 @contextmanager
 def writing(output: str) -> Iterator[TextIO]:
-    """Open a file for writing, or standard output for ``-``; a file appears when complete."""
+    """Open a file for writing, or standard output for ``-``; the file appears when complete."""
     if output == "-":
         with _standard_output() as stream:
             yield stream
@@ -154,7 +154,7 @@ def writing(output: str) -> Iterator[TextIO]:
             aside.open("w", encoding="utf-8", newline="") as stream,
         ):
             yield stream
-    except KgnnError:  # of what is being written, not of the file
+    except KgnnError:  # raised by the caller's block, not by the file
         raise
     except OSError as error:
         reason = error.strerror or str(error)
@@ -168,13 +168,13 @@ def _standard_output() -> Iterator[TextIO]:
         yield _Visible(stream) if stream.isatty() else stream  # type: ignore[misc]
         stream.flush()
     except BrokenPipeError:
-        # Whoever read, such as `head`, has enough; nothing is left to be said at exit either.
+        # The reader, such as `head`, has closed the pipe; avoid a second error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise typer.Exit(1) from None
 
 
 class _Visible:
-    """Writes to a terminal what can do nothing there."""
+    """A stream that escapes control characters."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""``kgnn similar``: which graphs are most similar to one."""
+"""``kgnn similar``: the graphs most similar to a given one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 def similar(
     dataset: Annotated[str, typer.Argument(help="Name of a dataset, or a path.")],
-    graph: Annotated[str, typer.Argument(help="Name of a graph, or its number from 0.")],
-    number: Annotated[int, typer.Option("-n", "--number", help="How many to show.", min=1)] = 10,
+    graph: Annotated[str, typer.Argument(help="Name of a graph, or its position from 0.")],
+    number: Annotated[int, typer.Option("-n", "--number", help="Number of graphs.", min=1)] = 10,
     kernel: Annotated[str, typer.Option(help="wl, wl-oa, sp, graphlets or degrees.")] = "wl",
     skip_bad: SkipBad = False,
     read: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the graphs that are most similar to one graph, with their kernel values.
+    """Show the graphs most similar to a given one, with their kernel values.
 
     For example: kgnn similar PROTEINS 0 --kernel sp -n 5
     """

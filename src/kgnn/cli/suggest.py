@@ -1,4 +1,4 @@
-"""``kgnn suggest``: which graphs to label next, and how much such labels help."""
+"""``kgnn suggest``: which graphs to label next, and how much their labels help."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgnn.estimator.suggestion import Suggestion
     from kgnn.evaluation.labeling import Labeling
 
-# What the table to fill in says beside the graph, for the one who does it.
+# Columns of the table to fill in that help the person who labels.
 _WHY = ("predicted", "confidence", "disagreement", "distance", "alike", "why")
 _OF_MODELS = ("number", "labels", "id_column", "label_column", "skip_bad", "for_spreadsheets")
 _OF_SIMULATIONS = ("method", "settings", "start", "step", "rounds", "splits", "seed")
@@ -51,16 +51,16 @@ def suggest(
     context: typer.Context,
     model: Annotated[str | None, typer.Argument(help="A saved model.")] = None,
     data: Annotated[
-        str | None, typer.Argument(help="Graphs to choose from; a name or a path.")
+        str | None, typer.Argument(help="Graphs to choose from: a dataset's name or a path.")
     ] = None,
-    number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many graphs.")] = 20,
+    number: Annotated[int, typer.Option("-n", "--number", min=1, help="Number of graphs.")] = 20,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="A .csv file to fill in, for fit --labels; or .json. With --simulate also .svg, "
-            ".png or .pdf.",
+            help="A .csv file to fill in and pass to fit --labels, or .json. With --simulate also "
+            ".svg, .png or .pdf.",
         ),
     ] = None,
     for_spreadsheets: ForSpreadsheets = False,
@@ -72,30 +72,32 @@ def suggest(
     read: ReadOption = None,
     simulate: Annotated[
         str | None,
-        typer.Option(help="A labeled dataset on which to compare suggestions with chance."),
+        typer.Option(help="A labeled dataset on which to compare suggestions with random choice."),
     ] = None,
-    method: Annotated[str, typer.Option(help="For --simulate: one of `kgnn methods`.")] = "kgnn",
+    method: Annotated[
+        str, typer.Option(help="For --simulate: a name from `kgnn methods`.")
+    ] = "kgnn",
     settings: SettingsOption = None,
-    start: Annotated[int, typer.Option(min=1, help="Random labels to begin with.")] = 20,
-    step: Annotated[int, typer.Option(min=1, help="Labels added in each round.")] = 20,
-    rounds: Annotated[int, typer.Option(min=1, help="How often labels are added.")] = 4,
+    start: Annotated[int, typer.Option(min=1, help="Random labels to start with.")] = 20,
+    step: Annotated[int, typer.Option(min=1, help="Labels added per round.")] = 20,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 4,
     splits: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first split.")] = 0,
 ) -> None:
-    """Say which graphs of DATA to label next, given a MODEL; or simulate how much that helps.
+    """Suggest which graphs of DATA to label next, or simulate how much that helps.
 
     For example: kgnn suggest model new.csv -n 20 -o next.csv
     """
     _require_useful(context, _OF_MODELS if simulate is not None else _OF_SIMULATIONS)
     if simulate is not None:
         if model is not None:
-            raise ParameterError(f"--simulate fits models of its own, got MODEL {model}. {_USAGE}")
+            raise ParameterError(f"--simulate fits its own models, got MODEL {model}. {_USAGE}")
         _require_output(output, [simulate], *_FIGURES, ".csv", ".json")
         amounts = {"start": start, "step": step, "rounds": rounds, "splits": splits, "seed": seed}
         options = reading_options(simulate, read)
         _simulate(simulate, options, method, settings or [], amounts, output, as_json)
     elif model is None or data is None:
-        raise ParameterError(f"A model and graphs to choose from are needed. {_USAGE}")
+        raise ParameterError(f"MODEL and DATA are both needed. {_USAGE}")
     else:
         _require_output(output, [model, data, *(labels or [])], ".csv", ".json")
         require_model(model)
@@ -107,7 +109,7 @@ def suggest(
 
 
 def _require_useful(context: typer.Context, useless: Sequence[str]) -> None:
-    """Refuse options that say nothing here, rather than ignore them."""
+    """Refuse options that would have no effect."""
     options = {each.name: each.opts[-1] for each in context.command.params}
     sources = {name: context.get_parameter_source(name) for name in useless}
     given = [options[name] for name, of in sources.items() if of and of.name == "COMMANDLINE"]
@@ -167,13 +169,13 @@ def _suggest(
     if as_json:
         print_json({"dataset": graphs.name, "suggestions": listed})
     elif not found:
-        err().print(f"All graphs of {graphs.name} have a label or look exactly like a labeled one.")
+        err().print(f"All graphs of {graphs.name} are labeled or look exactly like a labeled one.")
     elif output is None:
         out().print(_as_table(graphs.name, found))
 
 
 def _cells(reading: Reading, names: set[str]) -> dict[str, dict[str, str]]:
-    """Return what a table of graphs has for some of them."""
+    """Return the cells of a table of graphs for some of the graphs."""
     from kgnn.graphs.loading import cells_of
 
     options = reading_options(reading.data, reading.settings)
@@ -181,7 +183,7 @@ def _cells(reading: Reading, names: set[str]) -> dict[str, dict[str, str]]:
 
 
 def _tell_next(model: GraphClassifier, reading: Reading, read: LabeledGraphs, output: Path) -> None:
-    """Say how to fit with the new labels and with all that there were before."""
+    """Print the command that fits with the new labels and all earlier ones."""
     from kgnn.estimator.parameters import as_settings
     from kgnn.estimator.registry import name_of
     from kgnn.estimator.suggestion import n_without_label
@@ -189,10 +191,10 @@ def _tell_next(model: GraphClassifier, reading: Reading, read: LabeledGraphs, ou
     labeled = read.graphs[read.graphs.targets >= 0]
     if lost := n_without_label(model.labeled_graphs_, labeled):
         say(
-            f"Fill in its column of labels. {lost:,} of the {len(model.labeled_graphs_):,} labels "
+            f"Fill in the label column. {lost:,} of the {len(model.labeled_graphs_):,} labels "
             "that the model was fitted on were not read here, so the next fit would lose them: "
-            f"give --labels and --read as for the fit, or, if {reading.data} does not hold these "
-            "graphs, put all graphs into one file."
+            f"pass the same --labels and --read as to fit. If {reading.data} does not contain "
+            "these graphs, put all graphs into one file."
         )
         return
     words = ["kgnn", "fit", *reading.words(output)]
@@ -201,11 +203,12 @@ def _tell_next(model: GraphClassifier, reading: Reading, read: LabeledGraphs, ou
     method = name_of(type(model))
     words += [] if method == "kgnn" else ["--method", method]
     words += [word for setting in as_settings(model) for word in ("--set", setting)]
-    say(f"Fill in its column of labels, then: {shlex.join(words)} -o MODEL")
+    say(f"Fill in the label column, then: {shlex.join(words)} -o MODEL")
 
 
 def _as_table(dataset: str, found: list[Suggestion]) -> Table:
-    grid = table(f"To label next, {dataset}", "graph", "now", ">confidence", ">distance", "why")
+    headings = ("graph", "predicted", ">confidence", ">distance", "why")
+    grid = table(f"Graphs of {dataset} to label next", *headings)
     for each in found:
         numbers = (f"{each.confidence:.2f}", f"{each.distance:.2f}")
         grid.add_row(each.name, str(each.predicted), *numbers, each.why)
@@ -229,7 +232,7 @@ def _simulate(
     is_figure = output is not None and output.suffix.lower() in _FIGURES
     with progress_bars():
         if is_figure:
-            import kgnn.reports.chart  # noqa: F401 - refused now, if it cannot be drawn
+            import kgnn.reports.chart  # noqa: F401 - fails now if matplotlib is missing
 
         from kgnn.evaluation.labeling import Fit, simulate_labeling
         from kgnn.graphs.loading import load
@@ -242,7 +245,7 @@ def _simulate(
             )
     summary = {"method": method.lower(), **done.summary()}
     if amounts["splits"] == 1:
-        summary["gain_error"] = None  # nothing is known of how much splits differ
+        summary["gain_error"] = None  # one split has no spread
     if is_figure and output is not None:
         from kgnn.reports.chart import save
         from kgnn.reports.model_figures import labeling_chart
@@ -259,7 +262,7 @@ def _simulate(
 
 
 def _gain_in_words(summary: dict[str, Any]) -> str:
-    apart, told = "", "one split does not tell how much others differ"
+    apart, told = "", "a single split has no standard error"
     if summary["gain_error"] is not None:
         apart = f" ± {summary['gain_error']:.1f}"
         told = f"± is the standard error over {summary['splits']} splits"
@@ -272,12 +275,12 @@ def _gain_in_words(summary: dict[str, Any]) -> str:
 def _curves_table(done: Labeling, method: str) -> Table:
     from kgnn.evaluation.labeling import RANDOM, SUGGESTED
 
-    title = f"{method} on {done.dataset}: accuracy in %, by how labels are chosen"
+    title = f"{method} on {done.dataset}: accuracy in % with suggested and with random labels"
     grid = table(title, ">labels", f">{SUGGESTED}", f">{RANDOM}", ">difference")
     columns = (done.labels, done.mean(SUGGESTED), done.mean(RANDOM), *done.difference())
-    is_known = len(done.accuracies(RANDOM)) > 1  # how much splits differ
+    has_error = len(done.accuracies(RANDOM)) > 1
     for labels, suggested, random, apart, error in zip(*columns, strict=True):
-        difference = f"{apart:+.1f} ± {error:.1f}" if is_known else f"{apart:+.1f}"
+        difference = f"{apart:+.1f} ± {error:.1f}" if has_error else f"{apart:+.1f}"
         grid.add_row(str(labels), f"{suggested:.1f}", f"{random:.1f}", difference)
     return grid
 
