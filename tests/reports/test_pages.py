@@ -219,7 +219,7 @@ def test_the_page_of_a_model_tells_everything(facts):
     page = Page(model_page(facts))
     page.check()
     for told in (
-        "A model of molecules",
+        "Model of molecules",
         "4 graphs",
         "87.5",  # agreement of round 1
         "no longer rose",
@@ -244,8 +244,8 @@ def test_a_model_without_rounds_or_held_out_labels_has_a_page(facts):
     page = Page(model_page(bare))
     page.check()
     assert "Rounds" not in page.words
-    assert "No label could be compared with a prediction that was made without it" in page.words
-    assert "Most uncertain" not in page.words
+    assert "There are no held-out predictions to compare the labels with" in page.words
+    assert "Most uncertain predictions" not in page.words
 
 
 def test_labels_that_do_not_fit_into_nodes_have_a_legend(facts):
@@ -303,7 +303,7 @@ def test_the_page_of_an_explanation_shows_what_is_known():
         "−0.70",
         "30.0% without",
         "class ring, kernel value 0.91, attention 37.5%",
-        "graphs that it annotated itself",
+        "graphs annotated by the model",
     ):
         assert told in page.words, told
     fills = [circle["fill"] for circle in page.all("circle")[:4]]
@@ -357,7 +357,7 @@ def test_without_a_memory_there_are_similar_graphs_and_no_hops():
     )
     page = Page(explanation_page(plain))
     page.check()
-    for told in ("Similar labeled graphs", "No label set", "Nothing was found.", "no parts"):
+    for told in ("Similar labeled graphs", "No label set", "None was found.", "no parts"):
         assert told in page.words, told
     assert "hop 1" not in page.words
     tiny = Sketch("tiny", 0, 0, (), (), ())
@@ -383,7 +383,7 @@ def test_the_page_of_a_molecule_draws_it_and_speaks_of_atoms(alcohol):
     graphs = (alcohol.graph, *alcohol.neighbor_graphs)
     assert kinds == ["halo"] * sum(len(graph.nodes) for graph in graphs)
     assert page.words.count(MOLECULE_NOTE) == 1
-    for told in ("9 atoms, 9 bonds", "Numbers count the atoms", "atom 0: [OH]", "; atom 0;"):
+    for told in ("9 atoms, 9 bonds", "Numbers are positions of atoms", "atom 0: [OH]", "; atom 0;"):
         assert told in page.words, told
     assert "node" not in " ".join(page.text["small"])
     assert any("[OH]" in text for text in page.text["code"])

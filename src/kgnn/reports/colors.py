@@ -1,4 +1,4 @@
-"""Which colors methods and networks have."""
+"""The colors of methods and networks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def families_of(methods: Iterable[str]) -> list[tuple[str, str]]:
     return [named for family, named in _FAMILIES.items() if family in there]
 
 
-@cache  # asking the installed packages takes a while
+@cache  # searching the installed packages for methods is slow
 def _family(method: str) -> str:
     entry = entries().get(method)
     return entry.family if entry and entry.family in _FAMILIES else "plug-in"

@@ -1,4 +1,4 @@
-"""One page of HTML about one graph: what a model says of it, and why."""
+"""The HTML page that explains the prediction for one graph."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from kgnn.reports.page import render, render_part
 from kgnn.reports.paper import network_title
 
 _MOST_CLASSES = 8
-_NAMED = 8  # nodes of a substructure; of more, the others are counted
+_NAMED = 8  # nodes of a substructure to list; the rest are counted
 
 
 def explanation_page(explanation: Explanation) -> str:
-    """Return the page; it needs nothing but itself.
+    """Return the page; it is self-contained.
 
     Examples
     --------
@@ -49,19 +49,19 @@ def explanation_page(explanation: Explanation) -> str:
 
 
 def explanation_parts(explanation: Explanation) -> Markup:
-    """Return the same without the page around it."""
+    """Return the content of the page as a fragment."""
     return render_part("explanation_parts.html", **_values(explanation))
 
 
 def _values(explanation: Explanation) -> dict[str, Any]:
-    """Return what the templates show."""
+    """Return the values for the templates."""
     _graph, word = explanation.graph, explanation.graph.words[0]
     own = explanation.proba[PREDICTION]
     kept = sorted(sorted(range(len(own)), key=lambda c: -own[c])[:_MOST_CLASSES])
     has_memory = bool(explanation.elsewhere)
     hops = range(len(explanation.elsewhere))
-    near = "Labeled graphs that the memory attends to" if has_memory else "Similar labeled graphs"
-    with threadpool_limits(1):  # matrices of layouts are small: more threads wait for each other
+    near = "Labeled graphs with the most attention" if has_memory else "Similar labeled graphs"
+    with threadpool_limits(1):  # layout matrices are small; more threads only wait
         drawn, notes = _marked(explanation)
         shown = zip(explanation.neighbors, explanation.neighbor_graphs, strict=True)
         neighbors = [_neighbor(each, sketch, explanation) for each, sketch in shown]
@@ -98,13 +98,13 @@ def _values(explanation: Explanation) -> dict[str, Any]:
 
 
 def _marked(explanation: Explanation) -> tuple[Any, list[str]]:
-    """Draw the graph with the evidence of its nodes, and say how to read the drawing."""
+    """Draw the graph with the evidence of its nodes, and return notes on the drawing."""
     graph = explanation.graph
     parts = (*explanation.speaking(), *explanation.speaking(against=True))
     numbered = {node for part in parts for node in part.nodes[:_NAMED]}
     drawn = draw(graph, evidence_marks(explanation), numbered=numbered, width=460, height=360)
     word = graph.words[0]
-    notes = [f"Numbers count the {word}s of the graph. Point at one for its number and label."]
+    notes = [f"Numbers are positions of {word}s. Point at one for its number and label."]
     if len(graph.nodes) < graph.n_nodes:
         few = f"{len(graph.nodes):,} of {graph.n_nodes:,}"
         notes.append(f"{few} {word}s are drawn, around those with the most evidence.")
@@ -124,7 +124,7 @@ def _part(part: Substructure, word: str) -> dict[str, str]:
 
 
 def _bounded(evidence: float) -> str:
-    """Write evidence; where it reaches the bound, the bound alone."""
+    """Format evidence; a clipped value as its bound."""
     if abs(evidence) < MOST_EVIDENCE:
         return signed(evidence)
     return f"≥ +{MOST_EVIDENCE:g}" if evidence > 0 else f"≤ −{MOST_EVIDENCE:g}"
@@ -145,7 +145,7 @@ def _neighbor(near: Neighbor, graph: Sketch, explanation: Explanation) -> dict[s
 
 
 def _hops(explanation: Explanation) -> list[tuple[str, str, list[float]]]:
-    """Return the attention hop by hop: to the graphs shown, to others, to annotated ones."""
+    """Return the attention at each hop to the shown graphs, other graphs and annotated graphs."""
     rows = [
         (f"{near.name}, class {near.label}", f"{near.kernel_value:.2f}", list(near.attention))
         for near in explanation.neighbors
@@ -154,5 +154,5 @@ def _hops(explanation: Explanation) -> list[tuple[str, str, list[float]]]:
     rest = [max(0.0, 1 - a - b) for a, b in zip(shown, explanation.elsewhere, strict=True)]
     rows.append(("other labeled graphs", "", rest))
     if max(explanation.elsewhere) > 0.0005:
-        rows.append(("graphs that it annotated itself", "", list(explanation.elsewhere)))
+        rows.append(("graphs annotated by the model", "", list(explanation.elsewhere)))
     return rows

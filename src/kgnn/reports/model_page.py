@@ -1,4 +1,4 @@
-"""One page of HTML about a fitted model: its data, how good it is, what it is unsure about."""
+"""The HTML report on a fitted model: its data, quality, and uncertain predictions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgnn.reports.paper import network_title
 
 
 def model_page(facts: ModelFacts) -> str:
-    """Return the page; it needs nothing but itself.
+    """Return the page; it is self-contained.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def model_page(facts: ModelFacts) -> str:
     ('<!doctype html>', True)
     """
     entry = entries().get(facts.method)
-    networks = list(dict.fromkeys(who for each in facts.rounds for who in each.accuracy))
+    networks = list(dict.fromkeys(name for each in facts.rounds for name in each.accuracy))
     rounds, why_none = (
         drawings("model_figures", "model_rounds_chart", facts.rounds) if networks else ([], "")
     )
@@ -39,23 +39,23 @@ def model_page(facts: ModelFacts) -> str:
     changed = ", ".join(f"{name}={value!r}" for name, value in facts.parameters.items())
     shown = [("suspicious", _suspicious_in_words(facts), _cards(facts.suspicious))]
     if facts.uncertain:
-        told = "Unlabeled graphs whose two most probable classes are closest, the closest first."
+        told = "Unlabeled graphs with the smallest gap between the two most probable classes."
         shown.insert(0, ("uncertain", told, _cards(facts.uncertain)))
     if facts.suggested:
-        told = "Unlabeled graphs whose labels would help the model most; best first."
+        told = "Unlabeled graphs whose labels would help most, best first."
         shown.append(("next", told, _cards(facts.suggested)))
     parts = {
-        "data": "What it learned from",
+        "data": "Training data",
         **({"rounds": "Rounds"} if facts.rounds else {}),
-        "quality": "How good it is",
-        **({"uncertain": "Most uncertain"} if facts.uncertain else {}),
+        "quality": "Quality",
+        **({"uncertain": "Most uncertain predictions"} if facts.uncertain else {}),
         "suspicious": "Suspicious labels",
-        **({"next": "Next to label"} if facts.suggested else {}),
-        "making": "How it was made",
+        **({"next": "To label next"} if facts.suggested else {}),
+        "making": "Settings and versions",
     }
     return render(
         "model.html",
-        f"A model of {facts.made.get('data', 'graphs')}",
+        f"Model of {facts.made.get('data', 'graphs')}",
         f"{facts.method}: {entry.title}" if entry else facts.method,
         parts,
         facts=facts,
@@ -64,7 +64,7 @@ def model_page(facts: ModelFacts) -> str:
         networks=networks,
         round_headings=[
             *("round", "annotated", "agree, %"),
-            *(f"{network_title(who)}, %" for who in networks),
+            *(f"{network_title(name)}, %" for name in networks),
         ],
         percent=lambda share: "" if share is None else f"{100 * share:.1f}",
         ending=ENDINGS.get(facts.ending, ""),
@@ -80,7 +80,7 @@ def model_page(facts: ModelFacts) -> str:
         shown=shown,
         made={
             "method": facts.method,
-            "parameters": changed or "all are the defaults",
+            "parameters": changed or "defaults",
             **facts.made,
         },
     )
@@ -91,7 +91,7 @@ def _sentence(words: str) -> str:
 
 
 def _confusion(found: Quality) -> list[tuple[str, list[tuple[int, str]], float]]:
-    """Return graphs by true class (rows) and predicted class; and how many are right."""
+    """Return rows of the confusion matrix, each with its recall."""
     rows = []
     for name, counts in zip(found.true_classes, found.confusion, strict=True):
         if total := sum(counts):
@@ -102,12 +102,12 @@ def _confusion(found: Quality) -> list[tuple[str, list[tuple[int, str]], float]]
 
 def _suspicious_in_words(facts: ModelFacts) -> str:
     if not facts.examined:
-        return "No label could be compared with a prediction that was made without it."
-    told = "Labels that confidently differ from predictions made without them. "
+        return "There are no held-out predictions to compare the labels with."
+    told = "Labels that held-out predictions confidently contradict. "
     if facts.examined < facts.labeled:
         told += (
-            f"Only {facts.examined:,} of {facts.labeled:,} labels were examined: no prediction was "
-            "made without the others. "
+            f"Only {facts.examined:,} of {facts.labeled:,} labels were examined: the others have "
+            "no held-out prediction. "
         )
     else:
         told += f"All {facts.examined:,} labels were examined. "
@@ -116,17 +116,17 @@ def _suspicious_in_words(facts: ModelFacts) -> str:
     if facts.n_suspicious > len(facts.suspicious):
         shown = len(facts.suspicious)
         told += f"{facts.n_suspicious:,} are suspicious; the {shown} most confident are shown. "
-    return told + "Check each: the model may be wrong."
+    return told + "Check each of them: the model may be wrong."
 
 
 def _cards(shown: Sequence[ShownGraph]) -> dict[str, Any]:
-    """Draw graphs, those with the same labels of nodes in the same colors."""
+    """Draw graphs, with the same color for the same node label."""
     others = [each.sketch for each in shown if not is_drawn_as_molecule(each.sketch)]
     colors = label_colors(others)
     is_written = len(colors) < 2 or all(map(is_named, others))
     named = [(label, color) for label, color in colors.items() if color != "muted"]
     more = [("other labels", "muted")] if len(named) < len(colors) else []
-    with threadpool_limits(1):  # matrices of layouts are small: more threads wait for each other
+    with threadpool_limits(1):  # layout matrices are small; more threads only wait
         cards = [_card(each, colors) for each in shown]
     return {
         "cards": cards,

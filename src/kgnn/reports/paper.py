@@ -1,4 +1,4 @@
-"""What the paper printed, and how methods, networks and datasets are named."""
+"""The numbers printed in the paper, and display names of methods, networks and datasets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Printed(NamedTuple):
     std: float
 
 
-# Method and dataset, by our names, to what the paper printed.
+# From method and dataset, by our names, to the printed numbers.
 PaperTable = dict[str, dict[str, Printed]]
 
 
@@ -52,7 +52,7 @@ _NETWORKS = {"gnn": "GNN", "memory": "memory", "forest": "forest", "all": "all t
 
 
 def method_title(name: str) -> str:
-    """Return the paper's name of a method; others keep their own, without the file they are in.
+    """Return the paper's name of a method; others keep their own, without their file.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def dataset_title(name: str) -> str:
 
 
 def network_title(name: str) -> str:
-    """Return how a network of a model is called wherever people read it.
+    """Return the display name of a network of a model.
 
     Examples
     --------

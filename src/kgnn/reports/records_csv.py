@@ -20,7 +20,7 @@ _NUMBERS = (
     *("labeled", "unlabeled", "validation", "test"),
     *("seconds", "cpu_seconds", "seconds_saved", "peak_mib"),
 )
-# Loss curves and cases stay in the records: they are no numbers of a row.
+# Loss curves and cases are left out, because they do not fit into a row.
 COLUMNS = (
     *("key", *_CELL, "outcome", "reason", *_NUMBERS, "recalls", "rounds"),
     *("versions", "machine", "finished"),
@@ -30,8 +30,8 @@ COLUMNS = (
 def records_csv(records: Iterable[Record], for_spreadsheets: bool = False) -> str:
     """Return a table with a row for each record, done or not, under the names in ``COLUMNS``.
 
-    What there is none of is empty; what has parts, such as parameters, is JSON. With
-    ``for_spreadsheets``, an apostrophe goes before text that would be run as a formula.
+    Missing values are empty; structured values, such as parameters, are JSON. With
+    ``for_spreadsheets``, put an apostrophe before text that would be run as a formula.
     """
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")

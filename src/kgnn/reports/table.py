@@ -48,18 +48,18 @@ _PREAMBLE = r"""\documentclass{article}
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place of a table, and where it comes from."""
+    """The content of one cell of a table, and its source."""
 
-    text: str = ""  # to be read, without any markup; empty where there is nothing
-    aside: str = ""  # a second number that belongs to the first, smaller; may have several lines
-    mark: str = ""  # ▲ where significantly better than the reference, ▼ where worse
+    text: str = ""  # plain text; may be empty
+    aside: str = ""  # a second number in small print; may have several lines
+    mark: str = ""  # ▲ if significantly better than the reference, ▼ if worse
     is_best: bool = False  # whether nothing in the column is better, as printed
     value: float | None = None  # the number behind the text
     std: float | None = None
     n: int = 0  # splits behind the number
     paper: Printed | None = None  # what the paper printed here
     group: Group | None = None  # the records behind the number
-    minus: Group | None = None  # where the number is a difference, what was subtracted
+    minus: Group | None = None  # if the number is a difference, the group that was subtracted
 
 
 class Row(NamedTuple):
@@ -72,22 +72,22 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Headings and rows; the first heading is that of the rows' names."""
+    """Headings and rows; the first heading is that of the row names."""
 
     title: str
     headings: tuple[str, ...]
     rows: tuple[Row, ...]
-    notes: str = ""  # what a reader has to know; sentences
+    notes: str = ""  # sentences below the table
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no number of ours."""
+        """Whether all cells are empty."""
         return not any(cell.text for row in self.rows for cell in row.cells)
 
     def frame(self) -> pd.DataFrame:
         """Return the numbers as a data frame, for each heading ``value``, ``std``, ``mark``, ….
 
-        What no cell of a column has is left out; so are columns without numbers.
+        Values that no cell of a column has are left out, and so are columns without numbers.
         """
         columns: dict[tuple[str, str], list[Any]] = {}
         for at, heading in enumerate(self.headings[1:]):
@@ -109,7 +109,7 @@ class Table:
 
 
 def data_frame(data: Any) -> pd.DataFrame:
-    """Return a data frame, or say how to install what makes one."""
+    """Return a data frame, or say how to install pandas."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -118,7 +118,7 @@ def data_frame(data: Any) -> pd.DataFrame:
 
 
 def with_best(column: Sequence[Cell], *, lowest: bool = False, fewest: int = 0) -> list[Cell]:
-    """Say which cells are best; those that are printed with the same number all are.
+    """Mark the best cells; all that are printed with the best number are marked.
 
     Cells of fewer than ``fewest`` splits do not count.
     """
@@ -128,7 +128,7 @@ def with_best(column: Sequence[Cell], *, lowest: bool = False, fewest: int = 0) 
     return [replace(c, is_best=value == best) for c, value in zip(column, values, strict=True)]
 
 
-# How numbers are written: the same everywhere.
+# Formatting of numbers, the same everywhere.
 
 
 def mean_with_std(mean: float, std: float | None, n: int) -> str:
