@@ -30,25 +30,25 @@ class Messages(NamedTuple):
     kinds: ShortInts  # (n_messages,), of the edge; 0 for a row's own vector
 
     def forward(self, x: Rows, edges: Rows) -> tuple[Rows, Rows]:
-        """Return the messages, and where they depend on what they are made of.
+        """Return the messages and what they are cut off at: 0, and nothing for own vectors.
 
         ``x`` is ``(n_rows, d)`` and ``edges`` ``(n_kinds, d)``; kinds beyond these add nothing.
         """
-        is_own = self.kinds == 0
+        sources = np.cumsum(self.kinds == 0, dtype=np.int32)
+        sources -= 1
+        floors = np.zeros((len(self.kinds), 1), dtype=np.float32)
+        floors[self.starts] = -np.inf
         if isinstance(x, Tensor):
-            added = torch.cat(
-                [edges.new_zeros(1, x.shape[1]), edges, edges.new_zeros(1, x.shape[1])]
-            )
-            sent = x.index_select(0, torch.from_numpy(self._sources))
+            nothing = edges.new_zeros(1, x.shape[1])
+            added = torch.cat([nothing, edges, nothing])
+            sent = x.index_select(0, torch.from_numpy(sources))
             sent += added.index_select(0, torch.from_numpy(self.kinds))
-            depends = (sent > 0) | torch.from_numpy(is_own)[:, None]
-            return sent.mul_(depends), depends
-        nothing = np.zeros((1, x.shape[1]), dtype=x.dtype)
-        made = x[self._sources]
-        made += np.concatenate([nothing, edges, nothing])[self.kinds]
-        counts = (made > 0) | is_own[:, None]
-        made *= counts
-        return made, counts
+            lowest = torch.from_numpy(floors).to(x.dtype)
+            return torch.maximum(sent, lowest, out=sent), lowest
+        none = np.zeros((1, x.shape[1]), dtype=x.dtype)
+        made = x.take(sources, axis=0)
+        made += np.concatenate([none, edges, none]).take(self.kinds, axis=0)
+        return np.maximum(made, floors, out=made), floors
 
     def by_rows(self, grad: Rows) -> Rows:
         """Return the sums of gradients over the messages of each row."""
@@ -56,16 +56,11 @@ class Messages(NamedTuple):
 
     def by_kinds(self, grad: Rows, n_kinds: int) -> Rows:
         """Return the sums of gradients over the messages of each kind of edge."""
-        has_kind = self.kinds[:, None] == np.arange(1, n_kinds + 1)
         if isinstance(grad, Tensor):
-            return torch.from_numpy(has_kind).to(grad.dtype).t() @ grad
-        return np.dot(has_kind.T.astype(grad.dtype), grad)
-
-    @property
-    def _sources(self) -> ShortInts:
-        """The row that sends each message."""
-        lengths = np.diff(self.starts, append=np.int32(len(self.kinds)))
-        return np.repeat(np.arange(len(self.starts), dtype=np.int32), lengths)
+            of_kinds = torch.eye(n_kinds + 2, dtype=grad.dtype)[:, 1:-1]
+            return of_kinds.index_select(0, torch.from_numpy(self.kinds)).t() @ grad
+        of_kind = np.eye(n_kinds + 2, dtype=grad.dtype)[:, 1:-1].take(self.kinds, axis=0)
+        return np.dot(of_kind.T, grad)
 
 
 class Sent(torch.autograd.Function):
@@ -74,16 +69,18 @@ class Sent(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, edges: Tensor, messages: Messages) -> Tensor:
         """Return the messages of rows x over edges of given kinds."""
-        sent, depends = messages.forward(x, edges)
+        sent, floors = messages.forward(x, edges)
         ctx.messages, ctx.n_kinds = messages, len(edges)
-        ctx.save_for_backward(depends)
+        ctx.save_for_backward(sent, floors)
         return sent
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor, None]:
         """Return the gradients by x and by the vectors of the kinds."""
-        (depends,) = ctx.saved_tensors
-        grad = grads[0] * depends
+        sent, floors = ctx.saved_tensors
+        # This operation takes a tenth of the time of `where` or of a product with truth values.
+        grad = sent - floors
+        torch.ops.aten.threshold_backward.grad_input(grads[0], grad, 0, grad_input=grad)
         by_rows = ctx.messages.by_rows(grad) if ctx.needs_input_grad[0] else None
         return by_rows, ctx.messages.by_kinds(grad, ctx.n_kinds), None
 

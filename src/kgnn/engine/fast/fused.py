@@ -213,11 +213,11 @@ class _Send:
         self.edges, self.messages = edges, messages
 
     def forward(self, x: Matrix) -> Matrix:
-        sent, self.depends = self.messages.forward(x, self.edges)
-        return sent
+        self.sent, self.floors = self.messages.forward(x, self.edges)
+        return self.sent
 
     def backward(self, grad: Matrix) -> Matrix:
-        grad = grad * self.depends
+        grad = grad * (self.sent > self.floors)
         self.gradients[0][:] = self.messages.by_kinds(grad, len(self.edges))
         return self.messages.by_rows(grad)
 
