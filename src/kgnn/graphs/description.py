@@ -8,7 +8,7 @@ import numpy as np
 
 from kgnn.graphs.graph import GraphDataset, Ints
 
-_MAX_LABELS = 8  # that are written out
+_MAX_LABELS = 8  # to list
 
 
 def describe(graphs: GraphDataset) -> list[str]:

@@ -1,4 +1,4 @@
-"""Graphs as drawings: what of a graph is drawn, places for its nodes, then lines and circles."""
+"""Draw graphs: choose what to draw, lay out the nodes, and write SVG."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ Places = NDArray[np.float64]  # (nodes, 2)
 Edges = NDArray[np.int64]  # (edges, 2)
 
 DRAWABLE = 400  # nodes; larger graphs are drawn in part
-_FAN = 4  # so many leaves on one node are put on rings
+_FAN = 4  # from this many leaves of a node on, put them on rings
 _LEAF_GAP = 0.45  # between leaves of a ring; an edge is 1 long
 _LEAVES_PER_RING = 28
 _RING_GAP = 0.55
 _PIVOTS = 80
 _MOST_STRESSED = 1500  # nodes; beyond, all pairs take too long
-_WORK = 8e6  # pairs of nodes looked at, over all iterations
-_SETTLED = 1e-3  # of an edge: the largest move of a step that changes nothing to the eye
+_WORK = 8e6  # pairs of nodes over all iterations
+_SETTLED = 1e-3  # of an edge; smaller moves are invisible
 _MARGIN = 8.0
 _LARGEST_NODE = 7.0
-_LONGEST_EDGE = 15.0  # times the root of the number of nodes: two nodes do not fill the drawing
-_BETWEEN = 1.5  # from one component to the next
+_LONGEST_EDGE = 15.0  # times the root of the number of nodes, so that few nodes stay close
+_BETWEEN = 1.5  # gap between components
 
 
 _LONGEST_NAME = 2  # letters that fit into a node
 _MOST_NAMED = 60  # nodes; names do not fit into the nodes of larger graphs
-_MOST_NUMBERED = 150  # nodes of a graph in which numbers beside nodes can be read
-_ALL_NUMBERED = 45  # nodes of a graph in which all can have their number
+_MOST_NUMBERED = 150  # nodes; in larger graphs, numbers beside nodes are unreadable
+_ALL_NUMBERED = 45  # nodes; in larger graphs, only some nodes are numbered
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Sketch:
 
     @property
     def words(self) -> tuple[str, str]:
-        """What nodes and edges are called."""
+        """Words for a node and an edge, such as ``atom`` and ``bond``."""
         return ("atom", "bond") if is_molecule(self) else ("node", "edge")
 
     @property
@@ -71,7 +71,7 @@ class Sketch:
 
     @classmethod
     def of(cls, graph: Graph, importance: tuple[float, ...] = ()) -> Sketch:
-        """Sketch a graph; of a large one, the surroundings of its most important nodes.
+        """Sketch a graph; of a large one, the neighborhoods of its most important nodes.
 
         Examples
         --------
@@ -112,7 +112,7 @@ def _surroundings(graph: Graph, importance: tuple[float, ...]) -> list[int]:
 
 
 class Mark(NamedTuple):
-    """How a node is marked: a color, and how much of it, from 0 to 1."""
+    """The mark of a node: a color and its strength, from 0 to 1."""
 
     color: str
     strength: float = 1.0
@@ -126,12 +126,12 @@ class Mark(NamedTuple):
 
 
 def label_colors(sketches: Iterable[Sketch]) -> dict[str, str]:
-    """Give the labels of nodes a color each, as far as there are colors; others are muted."""
+    """Assign colors to node labels; labels beyond the number of colors are muted."""
     return colors_by_frequency(Counter(lb for sketch in sketches for lb in sketch.node_labels))
 
 
 def colors_by_frequency(counts: Mapping[str, int]) -> dict[str, str]:
-    """Give labels a color each, the most frequent first, as far as there are colors.
+    """Assign colors to labels, the most frequent first, as far as there are colors.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def draw(
     width: float = 220.0,
     height: float = 180.0,
 ) -> Markup:
-    """Draw a graph as SVG that stands by itself or takes the colors of the page around it.
+    """Draw a graph as SVG, standalone or with the colors of the surrounding page.
 
     A graph of atoms and bonds is drawn as a molecule, where RDKit is installed. Nodes have their
     ``marks``, else the ``colors`` of their labels. The nodes in ``numbered`` have their numbers
@@ -203,20 +203,20 @@ def draw(
 
 
 def is_named(sketch: Sketch) -> bool:
-    """Tell whether the labels of nodes can be written into the nodes."""
+    """Tell whether the labels fit into the nodes."""
     longest = max(map(len, sketch.node_labels), default=0)
     return 0 < longest <= _LONGEST_NAME and len(sketch.nodes) <= _MOST_NAMED
 
 
 def size_in_words(sketch: Sketch) -> str:
-    """Say how large a graph is, of a molecule in the words of chemists."""
+    """Describe the size of a graph; for molecules in atoms and bonds."""
     n = len(sketch.nodes)
     drawn = "" if n == sketch.n_nodes else f" ({n:,} {sketch.words[0]}{'s' * (n != 1)} drawn)"
     return ", ".join(sketch.size) + drawn
 
 
 def framed(width: float, height: float, shapes: Iterable[Markup | None], label: str) -> Markup:
-    """Return a drawing that scales with its place; ``label`` is for those who cannot see it."""
+    """Return a drawing that scales with its container; ``label`` is the alternative text."""
     return Markup(
         '<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {:g} {:g}" '
         'width="{:g}" height="{:g}" font-family="system-ui, sans-serif" role="img" '
@@ -234,7 +234,7 @@ def text(
     anchor: str = "start",
     halo: bool = False,
 ) -> Markup:
-    """Return words at a place; a halo keeps what is below them from disturbing."""
+    """Return text at a place, with a halo for readability."""
     around = Markup(
         ' stroke="{}" stroke-width="1.8" stroke-linejoin="round" paint-order="stroke"'
     ).format(css_color("paper"))
@@ -245,7 +245,7 @@ def text(
 
 
 def node_notes(sketch: Sketch) -> list[str]:
-    """Return number and label of each node that is drawn."""
+    """Return number and label of each drawn node."""
     word, labels = sketch.words[0], sketch.node_labels or ("",) * len(sketch.nodes)
     return [
         f"{word} {node}: {label}" if label else f"{word} {node}"
@@ -254,7 +254,7 @@ def node_notes(sketch: Sketch) -> list[str]:
 
 
 def _fitted(places: Places, width: float, height: float, margin: float) -> tuple[Places, float]:
-    """Return places within the drawing, and how long an edge is there."""
+    """Return places within the drawing, and the length of an edge there."""
     room = np.array([width, height]) - 2 * margin
     extent = np.maximum(np.ptp(places, axis=0), 1e-9) if len(places) else np.ones(2)
     scale = min(float((room / extent).min()), _LONGEST_EDGE * math.sqrt(len(places)))
@@ -262,7 +262,7 @@ def _fitted(places: Places, width: float, height: float, margin: float) -> tuple
 
 
 def _edges(places: Places, pairs: Edges) -> Markup | None:
-    """Draw edges as one path, which is a fraction of the size of many lines."""
+    """Draw edges as one path, which is much smaller than many lines."""
     if not len(pairs):
         return None
     ways = "".join(
@@ -343,7 +343,7 @@ def _component(n: int, edges: Edges) -> Places:
 
 
 def _parents_of_fans(degree: NDArray[np.int64], edges: Edges) -> NDArray[np.int64]:
-    """Return the node that each leaf of a crowd hangs on; -1 for all other nodes."""
+    """Return the node that each leaf of a large fan belongs to; -1 for all other nodes."""
     parents = np.full(len(degree), -1)
     for here, there in (edges.T, edges.T[::-1]):
         is_leaf = (degree[here] == 1) & (degree[there] > 1)
@@ -363,12 +363,12 @@ def _inner_radius(n_leaves: NDArray[np.int64] | int) -> NDArray[np.float64]:
 
 
 def _rings(n: int, taken: NDArray[np.float64]) -> Places:
-    """Return places of leaves around (0, 0), in all directions but those that are taken."""
+    """Return places of leaves around (0, 0), in all free directions."""
     steps = np.arange(n) + 0.5
     if len(taken):
         turn = np.sort(taken % (2 * math.pi))
         gaps = np.diff(np.append(turn, turn[0] + 2 * math.pi))
-        # A little room is left on both sides of each edge; the rest is shared out evenly.
+        # Keep some room on both sides of each edge, and divide the rest evenly.
         margin = np.minimum(0.2, gaps / 4)
         ends = np.append(0.0, np.cumsum(gaps - 2 * margin))
         along = steps / n * ends[-1]
@@ -401,7 +401,7 @@ def _scaled_start(distances: NDArray[np.float64]) -> Places:
     places: Places = -0.5 * centered @ vectors[:, -2:][:, ::-1]
     spread = np.abs(places[:, 0]).max()
     places *= 0.5 * distances.max() / spread if spread > 0 else 1.0
-    # Nodes that have the same distances would stay at one place for ever.
+    # Nodes with the same distances would stay at the same place forever.
     turn = np.arange(len(places)) * math.pi * (3 - math.sqrt(5))
     return places + 0.05 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
 
@@ -439,7 +439,7 @@ def _upright(places: Places) -> Places:
 
 
 def _packed(parts: Sequence[Places]) -> list[Places]:
-    """Set components side by side in rows, the largest first, as wide as they are high."""
+    """Arrange components in rows, the largest first, in a roughly square area."""
     boxes = [own.max(axis=0) - own.min(axis=0) + _BETWEEN for own in parts]
     widest = max([math.sqrt(1.3 * sum(w * h for w, h in boxes)), *(w for w, _ in boxes)])
     moved: list[Places] = [np.zeros((0, 2))] * len(parts)

@@ -1,4 +1,4 @@
-"""From a name or a path to graphs: all at once, or in runs of bounded size."""
+"""Load graphs by name or path, all at once or as datasets of bounded size."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ StreamReader = Callable[..., Iterator[GraphDataset]]
 
 
 class Format(NamedTuple):
-    """A file format: how it is recognized and read."""
+    """A file format: how to recognize and read it."""
 
     name: str
     read: Reader  # called with a path and options
-    suffixes: tuple[str, ...] = ()  # of its files; the reader unpacks ``.gz``, if it can
+    suffixes: tuple[str, ...] = ()  # of its files, without ``.gz``
     is_in: Callable[[Path], bool] | None = None  # tells whether a folder is of this format
     # Called with a path, on_error and options; ``read`` then takes ``on_error``, too.
     stream: StreamReader | None = None
-    options: tuple[str, ...] = ()  # that are texts, for ``--read`` on the command line
-    # Those of them that decide what a graph is: a model is asked as it was fitted.
+    options: tuple[str, ...] = ()  # of the reader, for ``--read`` on the command line
+    # Options that change what the graphs are; prediction must use those of the fit.
     meanings: tuple[str, ...] = ()
-    # Whether node labels may be mere names; ``stream`` then takes ``has_node_labels``.
+    # Whether node labels may just be names; ``stream`` then takes ``has_node_labels``.
     may_name_nodes: bool = False
-    classes: str = ""  # where graphs of this format have their classes, for messages
-    # Of a table: the column with the classes, if any, and those without a use; called as `read`.
+    classes: str = ""  # where the classes are in this format, for messages
+    # For tables: returns the column with the classes, if any, and unused columns; called as `read`.
     class_columns: Callable[..., tuple[str | None, list[str]]] | None = None
-    # Of a table: its columns, and what they have for each graph, by its name; called as `read`.
+    # For tables: its columns, and the cells of each graph by name; called as `read`.
     columns: Callable[..., list[str]] | None = None
     cells: Callable[..., Iterator[tuple[str, dict[str, str]]]] | None = None
 
@@ -149,7 +149,7 @@ def stream(
 
 
 def find_format(source: str | os.PathLike[str]) -> Format:
-    """Return the format of a source, or raise an error that says what can be read.
+    """Return the format of a source, or raise an error that lists the formats.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def find_format(source: str | os.PathLike[str]) -> Format:
     ('generated', 'TU')
     """
     path = Path(source).expanduser()
-    if source == path.name:  # no folder in it: perhaps a name
+    if source == path.name:  # no folder, so perhaps the name of a dataset
         if make := GENERATED.get(source.lower()):
             return Format("generated", lambda _, **options: make(**options))
         if catalog.is_known(source):
@@ -186,7 +186,7 @@ def columns_of(source: str | os.PathLike[str], **options: Any) -> list[str]:
 
 
 def header_of(source: str | os.PathLike[str]) -> list[str]:
-    """Return all columns of a CSV table of graphs, whatever is in them; empty for other sources."""
+    """Return all columns of a CSV table of graphs; empty for other sources."""
     found, path = find_format(source), Path(source).expanduser()
     is_csv = ".csv" in found.suffixes and path.is_file()
     return next((row.cells for row in csv_rows(path, None)), []) if is_csv else []
@@ -195,7 +195,7 @@ def header_of(source: str | os.PathLike[str]) -> list[str]:
 def cells_of(
     source: str | os.PathLike[str], **options: Any
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the names of the graphs of a table, in order, and what it has for each by column."""
+    """Yield the names of the graphs of a table, in order, with their cells by column."""
     found = find_format(source)
     return iter(()) if found.cells is None else found.cells(Path(source).expanduser(), **options)
 

@@ -1,4 +1,4 @@
-"""Molecules as chemists draw them, by RDKit, from nothing but their graphs."""
+"""Draw graphs of molecules as chemists do, with RDKit."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from kgnn.graphs.drawing import Mark, Sketch, framed, node_notes, text
 from kgnn.graphs.molecules import is_molecule, molecule_of, quiet
 
 Floats = NDArray[np.float64]
-# What a reader of such a drawing should know.
+# Note for readers of such a drawing.
 MOLECULE_NOTE = (
     "Molecules are drawn as their graphs have them, with hydrogens and charges. Dashed lines are "
     "aromatic bonds. Point at an atom to see what else the model knows of it: r is a ring, R and S "
     "are chirality."
 )
-_MOST_BONDS = 2  # for each atom; of a denser graph, RDKit would search rings for minutes
+_MOST_BONDS = 2  # per atom; in denser graphs, RDKit would search rings for minutes
 _BOND_LENGTH = 33.0  # at most
 _LETTERS = 14.0
-_ROOM = 17  # size of letters that RDKit leaves room for: those of a page are wider than its own
+_ROOM = 17  # font size for which RDKit leaves room; fonts of a page are wider than its own
 _SMALL_LETTERS = 9.0  # counts of hydrogens, charges and isotopes
 _SCALE = _BOND_LENGTH / 1.5  # bonds of RDKit are 1.5 long
 _GAP = 2.5  # between the parts of a salt, in the units of RDKit
-_SMALL = 300.0  # the width of a drawing in which bonds are as long as they may be
+_SMALL = 300.0  # width of a drawing up to which bonds have their full length
 _HALO = 0.34  # of a bond
 _PADDING = 0.06  # of the drawing, on each side
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -51,7 +51,7 @@ def draw_molecule(
     Examples
     --------
     >>> graph = Sketch("ethanol", 3, 2, (0, 1, 2), ((0, 1), (1, 2)), ("C", "C", "O"))
-    >>> draw_molecule(graph) is None  # nothing says what bonds the edges are
+    >>> draw_molecule(graph) is None  # the edges have no bond types
     True
     """
     if not _may_be_molecule(graph):
@@ -59,7 +59,7 @@ def draw_molecule(
     try:
         molecule = _molecule(graph)
         return None if molecule is None else _drawn(molecule, graph, marks, numbered, width, height)
-    except ImportError:  # no RDKit, or one without the system's libraries that it draws with
+    except ImportError:  # no RDKit, or system libraries for drawing are missing
         return None
 
 
@@ -69,14 +69,14 @@ def is_drawn_as_molecule(graph: Sketch) -> bool:
 
 
 def _may_be_molecule(graph: Sketch) -> bool:
-    """Tell whether a graph is worth a closer look; for most, RDKit need not be loaded."""
+    """Tell quickly whether a graph may be a molecule, so that RDKit is rarely imported."""
     return len(graph.edge_labels) == len(graph.edges) <= _MOST_BONDS * len(graph.nodes) and (
         is_molecule(graph)
     )
 
 
 def _molecule(graph: Sketch) -> Any:
-    """Return RDKit's molecule with an atom for each node, in their order, laid out in the plane."""
+    """Return an RDKit molecule with one atom per node, in order, with 2D coordinates."""
     from rdkit import Chem
     from rdkit.Chem import rdDepictor
 
@@ -116,7 +116,7 @@ def _drawn(
     height: float,
 ) -> Markup:
     zoom = _zoom(molecule, width, height)
-    if width > _SMALL:  # a chain would leave most of a large drawing empty
+    if width > _SMALL:  # otherwise a chain leaves most of a large drawing empty
         height = min(height, (_extent(molecule)[1] + 5 * _LETTERS) / zoom)
     pen = _pen(round(zoom * width), round(zoom * height))
     pen.DrawMolecule(molecule)
@@ -149,13 +149,13 @@ def _drawn(
 
 
 def _extent(molecule: Any) -> Floats:
-    """Return how wide and high a molecule is, with bonds as long as they may be."""
+    """Return width and height of a molecule with bonds of full length."""
     extent: Floats = np.ptp(molecule.GetConformer().GetPositions()[:, :2], axis=0) * _SCALE
     return extent
 
 
 def _zoom(molecule: Any, width: float, height: float) -> float:
-    """Return by how much the scale of a drawing is finer, so that the molecule fits into it."""
+    """Return the factor by which to shrink a molecule so that it fits into the drawing."""
     extent = _extent(molecule)
     room = (1 - 2 * _PADDING) * np.array([width, height]) - _LETTERS
     return max(min(1.0, _SMALL / width), float((extent / room).max()))

@@ -32,7 +32,7 @@ from kgnn.graphs.collector import Found, collect_readable
 from kgnn.graphs.graph import GraphDataset
 from kgnn.graphs.labels import ordered, require_length, targets_by_position
 
-# RDKit takes seconds for so many characters, and minutes for ten times as many.
+# RDKit takes seconds for this many characters, and minutes for ten times as many.
 MAX_SMILES = 10_000
 Choice = Literal["keep", "strip"]
 MEANINGS = ("salts", "stereo")  # options of all readers of molecules, see `Meaning`
@@ -51,7 +51,7 @@ _BOND = re.compile(r"(?P<order>->|[-=#$:]|[A-Z]+)(?P<ring>;@)?(\((?P<geometry>[E
 
 
 class Meaning(NamedTuple):
-    """What counts in a molecule.
+    """How to read molecules.
 
     ``salts="strip"`` leaves the largest of the parts that no bond joins, which is without
     counterions and solvents; ``stereo="strip"`` forgets chirality and the geometry of double bonds.
@@ -115,7 +115,7 @@ def from_smiles(
 
 
 def graph_of_smiles(place: str, smiles: str, meaning: Meaning) -> dict[str, Any]:
-    """Return what `GraphCollector.add` takes; errors begin with the place."""
+    """Return the arguments of `GraphCollector.add`; errors begin with the place."""
     if isinstance(smiles, str) and len(smiles) > MAX_SMILES:
         raise GraphDataError(
             f"{place}: '{excerpt(smiles)}' has {len(smiles)} characters; SMILES may have "
@@ -130,7 +130,7 @@ def graph_of_smiles(place: str, smiles: str, meaning: Meaning) -> dict[str, Any]
 
 
 def graph_of(molecule: Any, meaning: Meaning) -> dict[str, Any]:
-    """Return what `GraphCollector.add` takes of a molecule of RDKit."""
+    """Return the arguments of `GraphCollector.add` from an RDKit molecule."""
     if meaning.salts == "strip":
         molecule = _largest_part(molecule)
     keeps_stereo = meaning.stereo == "keep"
@@ -172,12 +172,12 @@ def _bond_label(order: str, is_in_ring: bool, geometry: str) -> str:
 
 
 def _largest_part(molecule: Any) -> Any:
-    """Return the part with the most atoms, which salts and solvents are not."""
+    """Return the fragment with the most atoms, without salts and solvents."""
     chem = rdkit("Reading molecules")
     parts = chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False)
     if len(parts) < 2:
         return molecule
-    # Of two parts of the same size, the same one in whatever order.
+    # Of two fragments of the same size, the choice does not depend on their order.
     return max(parts, key=lambda part: (part.GetNumHeavyAtoms(), chem.MolToSmiles(part)))
 
 
@@ -185,7 +185,7 @@ def _largest_part(molecule: Any) -> Any:
 
 
 def written_out(graphs: GraphDataset) -> GraphDataset:
-    """Return molecules with all that is known of an atom as its label; other graphs as they are.
+    """Return molecules with complete atom descriptions as node labels; other graphs unchanged.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def _written(
 
 
 class Labeled(Protocol):
-    """A graph that is written out, or a sketch of one."""
+    """A graph with complete atom descriptions, or a sketch of one."""
 
     @property
     def node_labels(self) -> Sequence[str] | None:
@@ -292,7 +292,7 @@ def molecule_of(
     """
     chem = rdkit("Drawing molecules")
     orders = {own: name for name, own in _BONDS.items()}
-    # A dative bond is an arrow, but an edge has no direction.
+    # A dative bond has a direction, but an edge has none.
     orders["->"] = "ZERO"
     table = chem.GetPeriodicTable()
     symbols = {table.GetElementSymbol(number): number for number in range(119)}
@@ -337,7 +337,7 @@ def fragment(
     for _ in range(depth):
         bonds = [n for n, (u, v) in enumerate(edges) if u in reached or v in reached]
         reached = list(dict.fromkeys([*reached, *(end for bond in bonds for end in edges[bond])]))
-    # SMARTS has no word for chirality that does not depend on the order of neighbors.
+    # SMARTS cannot express chirality independently of the order of neighbors.
     atoms = [node_labels[each].partition("(")[0] for each in reached]
     kinds = [edge_labels[bond].partition("(")[0] for bond in bonds]
     pairs = [(reached.index(u), reached.index(v)) for u, v in (edges[bond] for bond in bonds)]
@@ -362,7 +362,7 @@ def fragment(
 
 
 def _counted(text: str | None) -> int:
-    """Read ``H``, ``H3``, ``+`` or ``-2``; None is zero."""
+    """Parse ``H``, ``H3``, ``+`` or ``-2``; None is zero."""
     if not text:
         return 0
     return (-1 if text[0] == "-" else 1) * int(text[1:] or 1)

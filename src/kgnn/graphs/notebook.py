@@ -1,4 +1,4 @@
-"""Graphs and datasets as a notebook shows them: drawings, with what they are in words."""
+"""HTML for graphs and datasets in notebooks: drawings with descriptions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def class_in_words(target: str | None) -> str:
 
 
 def card(drawn: Markup, sketch: Sketch, told: str, width: int = 220) -> Markup:
-    """Return a drawing with the name of a graph, its size and what else is to be told of it."""
+    """Return a drawing with the name of a graph, its size and a note."""
     figure = Markup(
         '<figure style="margin:0;width:{}px;max-width:100%">{}<figcaption><b>{}</b><br>'
         "<small>{}; {}</small></figcaption></figure>"
@@ -47,7 +47,7 @@ def card(drawn: Markup, sketch: Sketch, told: str, width: int = 220) -> Markup:
 
 
 def side_by_side(cards: Iterable[Markup]) -> Markup:
-    """Return cards in rows, as many in each as there is room for."""
+    """Return cards in rows that wrap."""
     row = Markup(
         '<div style="display:flex;flex-wrap:wrap;align-items:start;gap:12px 20px;'
         'margin-top:8px">{}</div>'
@@ -56,7 +56,7 @@ def side_by_side(cards: Iterable[Markup]) -> Markup:
 
 
 def html_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
-    """Return a table as a notebook styles it."""
+    """Return a table in the style of notebooks."""
     line = Markup("<tr>{}</tr>")
     head = line.format(Markup("").join(map(Markup("<th>{}</th>").format, headings)))
     cell = Markup('<td style="text-align:left">{}</td>')

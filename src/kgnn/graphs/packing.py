@@ -17,13 +17,13 @@ _DATA_FIELDS = (
     *("node_labels", "node_attributes"),
     *("edge_labels", "edge_weights", "edge_directions", "edge_attributes"),
 )
-MAX_NODES = np.iinfo(np.int32).max  # neighbors are numbered with 32 bits
-# Edges that are checked at a time: few enough to stay within the processor's cache.
+MAX_NODES = np.iinfo(np.int32).max  # node numbers have 32 bits
+# Edges to check at a time; few enough for the processor's cache.
 _PIECE = 1 << 18
 
 
 class ConflictingEdgesError(GraphDataError):
-    """One edge was given twice with different data; positions count from 0."""
+    """An edge occurs twice with different data; positions count from 0."""
 
     def __init__(self, first: int, second: int) -> None:
         super().__init__(
@@ -210,9 +210,9 @@ def _integers(ends: ArrayLike) -> NDArray[Any]:
 def plain_arcs(u: NDArray[Any], v: NDArray[Any], n_nodes: int) -> tuple[Ints, ShortInts]:
     """Return both directions of every edge, without repeats, as offsets and neighbors."""
     shape = (n_nodes, n_nodes)
-    # Booleans: adding them cannot overflow, however often an edge is repeated.
+    # Booleans, so that the sum cannot overflow, however often an edge is repeated.
     there = sparse.coo_array((np.ones(len(u), dtype=np.bool_), (u, v)), shape=shape).tocsr()
-    back = there.T.tocsr()  # transposing sorts by counting, in linear time
+    back = there.T.tocsr()  # a counting sort, in linear time
     if not (
         np.array_equal(there.indptr, back.indptr) and np.array_equal(there.indices, back.indices)
     ):

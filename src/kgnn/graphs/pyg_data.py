@@ -1,4 +1,4 @@
-"""From and to lists of PyG ``Data``.
+"""Convert from and to lists of PyG ``Data``.
 
 PyG has no place for labels, only for numbers. ``x`` with one-hot rows, or with one column of
 integers, is read as node labels, any other ``x`` as node attributes; ``edge_attr`` by the same rule
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Table = NDArray[Any]
 
-# What is read of a ``Data``, with what says how to read it.
+# Keys of a ``Data`` that are read, including those that describe others.
 _READ = ("x", "node_attributes", "edge_index", "edge_attr", "edge_weight", "edge_attributes", "y")
 _ABOUT = ("name", "num_nodes", "node_label_names", "edge_label_names", "class_names")
 
@@ -39,7 +39,7 @@ def from_pyg(
     graph_names: Iterable[str] | None = None,
     directed: bool = False,
 ) -> GraphDataset:
-    """Pack PyG ``Data`` objects into a dataset; the module says how their tensors are read.
+    """Pack PyG ``Data`` objects into a dataset; see the module for how tensors are read.
 
     Directed graphs are read as undirected, with a warning, unless ``directed`` says what is meant.
     Data under other keys, such as ``pos``, are not used; a warning names them.
@@ -92,7 +92,7 @@ def from_pyg(
 
 
 def to_pyg(dataset: GraphDataset) -> list[Data]:
-    """Turn a dataset into PyG ``Data``, from which `from_pyg` makes the same dataset.
+    """Convert a dataset to PyG ``Data``; `from_pyg` restores the dataset.
 
     Each has ``edge_index`` (both directions of every edge), ``y`` (−1: unlabeled) and
     ``class_names``; where the dataset has them, ``x`` (node labels, one-hot), ``node_attributes``,
@@ -187,7 +187,7 @@ def _is_one_hot(table: Table) -> bool:
 
 def _n_nodes(data: Any) -> int:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyG warns if it has only the edges to count by
+        warnings.simplefilter("ignore")  # PyG warns if it must infer the number of nodes
         return int(data.num_nodes or 0)
 
 

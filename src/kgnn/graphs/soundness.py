@@ -50,7 +50,7 @@ def require_sound(graphs: GraphDataset) -> None:
 
 
 def _checks(graphs: GraphDataset) -> Iterator[tuple[str, bool]]:
-    """Yield each field and whether it is sound; a check relies on those before it."""
+    """Yield each field and whether it is sound; checks rely on the earlier ones."""
     for field, kind in _KINDS.items():
         array = getattr(graphs, field)
         if array is None:

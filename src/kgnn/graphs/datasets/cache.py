@@ -1,4 +1,4 @@
-"""Parsed datasets, kept on this machine as plain arrays that open by memory map."""
+"""Cache of parsed datasets as plain arrays, opened by memory map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kgnn.graphs.soundness import require_sound
 
 _logger = logging.getLogger(__name__)
 
-# All errors that opening a file of unknown content may raise.
+# All errors that opening a damaged file may raise.
 _DAMAGE = (
     OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError,
     RecursionError, MemoryError, SyntaxError, tokenize.TokenError,
@@ -44,7 +44,7 @@ def cache_folder() -> Path:
 
 
 def cached(name: str, *key: object, build: Callable[[], GraphDataset]) -> GraphDataset:
-    """Open a dataset that was built before with the same key, or build and keep it.
+    """Open a dataset from the cache by its key, or build and cache it.
 
     A damaged entry is built again; if the cache cannot be written to, nothing is kept.
     """
@@ -64,7 +64,7 @@ def cached(name: str, *key: object, build: Callable[[], GraphDataset]) -> GraphD
 
 
 def save(dataset: GraphDataset, folder: Path) -> None:
-    """Write a dataset to ``folder``, all of it or nothing."""
+    """Write a dataset to ``folder`` atomically."""
     with making_folder(folder) as aside:
         _write(dataset, aside)
 
@@ -94,12 +94,12 @@ def open_folder(folder: Path) -> GraphDataset:
             k: tuple(v) if isinstance(v, list) else v for k, v in meta["fields"].items()
         }
         for field in meta["arrays"]:
-            with np.errstate(over="raise"):  # of the size of an array
+            with np.errstate(over="raise"):  # overflow in the size of an array
                 stored = np.load(folder / f"{field}.npy", mmap_mode="r")
             values[field] = stored.view(np.ndarray)
         dataset = GraphDataset(**values)
         require_sound(dataset)
-        vars(dataset)["fingerprint"] = str(meta["fingerprint"])  # as computed when it was written
+        vars(dataset)["fingerprint"] = str(meta["fingerprint"])  # computed when written
     except _DAMAGE as error:
         raise GraphDataError(f"{folder} is not a stored dataset: {excerpt(error, 200)}") from error
     return dataset

@@ -1,4 +1,4 @@
-"""The named datasets: what they are, whom to cite, and the fingerprint of their content."""
+"""The named datasets: description, citation, and fingerprint of the content."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class CatalogEntry:
         file = f"{self.name}{self.suffix}"
         if self.suffix == ".csv":
             return file, f"molecules/{file}"
-        return file, f"{self.name}/raw", self.name  # as PyG leaves it, or unpacked
+        return file, f"{self.name}/raw", self.name  # as PyG stores it, or unpacked
 
 
 def _table(

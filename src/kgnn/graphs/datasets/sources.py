@@ -1,4 +1,4 @@
-"""Where a dataset of the catalog comes from: a folder of the user's, the cache, the internet."""
+"""Sources of datasets in the catalog: the user's folder, the cache, the internet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OFFICIAL_URL = "https://www.chrsmrrs.com/graphkerneldatasets"
 MAX_BYTES = 2 << 30
 BAR_DELAY = 1.0  # seconds after which a download shows a progress bar
 
-# Called with the bytes received so far and the bytes expected, if the server says so.
+# Called with the bytes received so far and the bytes expected, None if unknown.
 Progress = Callable[[int, int | None], None]
 
 _PIECE = 1 << 16
@@ -63,7 +63,7 @@ def _read(entry: CatalogEntry, path: Path) -> GraphDataset:
 
 
 def local_path(entry: CatalogEntry) -> Path | None:
-    """Return where a dataset is on this machine, or None."""
+    """Return the path of a dataset on this machine, or None."""
     return next((path for path in _candidates(entry) if path.exists()), None)
 
 
@@ -187,11 +187,11 @@ def _receive(url: str, path: Path, report: Progress, timeout: float, max_bytes: 
 
 
 class _TooLargeError(GraphDataError):
-    """More bytes than may be fetched."""
+    """A download exceeds its size limit."""
 
 
 def _is_final(error: Exception) -> bool:
-    """Tell whether asking again would give the same answer."""
+    """Tell whether a retry would fail in the same way."""
     if isinstance(error, urllib.error.HTTPError):
         return error.code < 500 and error.code not in (408, 429)
     return isinstance(error, _TooLargeError)
