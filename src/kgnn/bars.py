@@ -1,4 +1,4 @@
-"""Bars for the progress that the library reports: on terminals and in notebooks."""
+"""Progress bars on terminals and in notebooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rich.text import Text
 
 from kgnn.progress import listening
 
-# Progress that is over sooner is not worth a bar.
+# No bar for work that takes less time.
 _PATIENCE_SECONDS = 1.0
 _NEARLY = 0.99
 
@@ -32,10 +32,10 @@ def progress_bars(
     above: Callable[[], RenderableType] | None = None,
     console: Console | None = None,
 ) -> Iterator[Progress]:
-    """Show a bar, with the time left, for each long thing that the library does in the block.
+    """Show a bar, with the time left, for each long task of the library in the block.
 
-    With ``news``, also lines that tell what has come out so far. ``above`` is asked again and again
-    for what is shown above the bars. The ``console`` is by default standard error, or the notebook.
+    With ``news``, also print messages about results so far. The result of ``above``, called at each
+    refresh, is shown above the bars. The default ``console`` is standard error, or the notebook.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def progress_bars(
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=not is_seen,  # else it leaves an empty line in logs
+        disable=not is_seen,  # otherwise it leaves an empty line in logs
     )
     shown.above = above
 
@@ -67,22 +67,22 @@ def progress_bars(
 
 
 class _Progress(Progress):
-    """Bars, and perhaps something above them."""
+    """Bars with an optional renderable above them."""
 
     above: Callable[[], RenderableType] | None = None
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """Return what is shown, from top to bottom."""
+        """Yield the renderables from top to bottom."""
         if self.above is not None:
             yield self.above()
         yield from super().get_renderables()
 
 
 class _Count(MofNCompleteColumn):
-    """How many steps of how many; of work whose steps are not alike, the share that is done."""
+    """Steps done and in all; for work with steps of different kinds, the share done."""
 
     def render(self, task: Task) -> Text:
-        """Return what stands beside a bar."""
+        """Return the text beside a bar."""
         if task.total is None or task.fields.get("is_share"):
             told = "" if task.total is None else f"{task.percentage:.0f} %"
             return Text(told.rjust(5), style="progress.download")
@@ -90,10 +90,9 @@ class _Count(MofNCompleteColumn):
 
 
 class _Bars:
-    """Turns reports of progress into bars, once they have taken a moment.
+    """Turns reports of progress into bars for tasks that take longer than a moment.
 
-    A bar that was added without a total shows how far the outermost of the work that is reported
-    on is, with what that is made of.
+    A bar without a total shows the overall progress of nested tasks.
     """
 
     def __init__(self, bars: Progress) -> None:
@@ -111,7 +110,7 @@ class _Bars:
             if task.id not in self._tasks.values() and (
                 task.total is None or task.fields.get("is_share")
             ):
-                # At 100 % its clock would stop, though something else may follow.
+                # At 100 % its clock would stop, but more work may follow.
                 share = min(share, _NEARLY)
                 self._bars.update(task.id, completed=share, total=1, is_share=True)
         if done >= total:

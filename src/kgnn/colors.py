@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Okabe & Ito's colors, which people with any kind of color vision tell apart; yellow is left out,
-# since it is hardly seen on white. The first one is for what a figure is about.
+# Okabe & Ito's colors, which people with any kind of color vision can distinguish, without yellow,
+# which is hardly visible on white. The first one is for the subject of a figure.
 LIGHT: Mapping[str, str] = {
     "paper": "#ffffff",
     "raised": "#f6f7f8",
@@ -44,9 +44,9 @@ N_SERIES = 7
 
 
 def css_color(name: str) -> str:
-    """Return a color as the page around a drawing has it, else, as in a notebook, our own.
+    """Return a color as a CSS variable of the page, with a default for notebooks and files.
 
-    Lines and letters then have the color of the text around them, whether that is dark or light.
+    The default of lines and letters is the color of the surrounding text, be it dark or light.
 
     Examples
     --------

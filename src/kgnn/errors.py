@@ -9,7 +9,7 @@
     ├── UnknownNameError        (KeyError)           a method, dataset or option that does not exist
     ├── MissingExtraError       (ImportError)        an optional dependency that is not installed
     └── DatasetUnavailableError (FileNotFoundError)  a dataset that cannot be found
-    KgnnWarning                 (UserWarning)        worth knowing; the work goes on
+    KgnnWarning                 (UserWarning)        worth knowing, but no error
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-# Characters that a terminal obeys instead of showing, or that turn the direction of text around.
-# Breaks of lines are not among them: messages have some of their own.
+# Control characters of terminals, and characters that reverse the direction of text. Line breaks
+# are not among them, because messages contain some.
 _OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    r"""Write the control characters in a text as escapes, such as ``\x1b``, so that they show.
+    r"""Escape the control characters in a text, such as ``\x1b``.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class UnknownNameError(KgnnError, KeyError):
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
-        """Build the message: what was asked for, the nearest names, all names."""
+        """Build the message: the unknown name, the nearest names, all names."""
         names = sorted(known)
         by_lower = {n.lower(): n for n in names}
         near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
@@ -85,25 +85,25 @@ class DatasetUnavailableError(KgnnError, FileNotFoundError):
 
 
 class KgnnWarning(UserWarning):
-    """Something worth knowing about the data or a result; the work goes on."""
+    """Something worth knowing about the data or a result that is not an error."""
 
     def __init__(self, *told: object) -> None:
         super().__init__(*(visible(each) if isinstance(each, str) else each for each in told))
 
 
 def excerpt(value: object, length: int = 80) -> str:
-    """Return the beginning of a text, for messages about input that may be very long.
+    """Return the beginning of a value's text, for messages about input that may be very long.
 
     Examples
     --------
     >>> excerpt("short"), excerpt(["a" * 9, "b" * 9], length=14)
     ('short', "['aaaaaaaaa', …")
     """
-    text = str(value).replace("\n", r"\n")  # what is quoted stays on its line
+    text = str(value).replace("\n", r"\n")  # keep quotes on one line
     return text if len(text) <= length else f"{text[:length]}…"
 
 
-# Readers call this with what is wrong with a graph, and go on with the next one if it returns.
+# Readers call this with the error for a graph, and continue with the next one if it returns.
 ErrorHandler = Callable[[GraphDataError], None]
 _MAX_REASONS = 20
 
@@ -115,7 +115,7 @@ def raise_error(error: GraphDataError) -> None:
 
 @dataclass
 class Skipped:
-    """An error handler that skips graphs: how many, and why the first ones.
+    """An error handler that skips graphs: counts them and keeps the first reasons.
 
     Examples
     --------
@@ -133,18 +133,18 @@ class Skipped:
         self.add(Skipped(1, [str(error)]))
 
     def add(self, other: Skipped) -> None:
-        """Add what another handler has skipped."""
+        """Add the graphs skipped by another handler."""
         self.n += other.n
         self.reasons = [*self.reasons, *other.reasons][:_MAX_REASONS]
 
     def lines(self) -> list[str]:
-        """Return a line for each graph that could not be read, or for the first ones of many."""
+        """Return a line for each unreadable graph; of many, for the first ones."""
         more = self.n - len(self.reasons)
         rest = [f"  … and {more:,} more"] if more else []
         return [*(f"  {reason}" for reason in self.reasons), *rest]
 
     def error(self, source: str, hint: str = "") -> GraphDataError:
-        """Return the error that lists all graphs that could not be read."""
+        """Return an error that lists the unreadable graphs."""
         if self.n == 1:
             return GraphDataError(f"{self.reasons[0]} {hint}".strip())
         told = [f"{self.n:,} graphs of {source} cannot be read:", *self.lines(), hint]

@@ -1,9 +1,8 @@
-"""Write files so that a reader, or a crash, finds the old content or the new, never half of it.
+"""Write files atomically and durably: readers and crashes see the old content or the new one.
 
-What is being written has a hidden name of its own beside the file, ``.NAME-12ab34cd.kgnn``. It is
-flushed to the disk, renamed to the file, and then the folder is flushed, so that the file is there
-after a power cut, too. What a killed process leaves is removed by a later one that writes to the
-same folder.
+The content goes to a hidden file in the same folder, ``.NAME-12ab34cd.kgnn``. That is flushed to
+the disk and renamed, then the folder is flushed, so that the file survives a power failure. Hidden
+files of killed processes are removed by a later process that writes to the same folder.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _SUFFIX = ".kgnn"
-_NAME_LENGTH = 50  # characters of the name of a file that its hidden name begins with
-# Nobody is still writing to what has not changed for so long.
+_NAME_LENGTH = 50  # characters of the file's name in the hidden name
+# A hidden file that is older than this is not being written to any more.
 _LEFT_SECONDS = 24 * 60 * 60
 
 
@@ -26,8 +25,8 @@ _LEFT_SECONDS = 24 * 60 * 60
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path beside ``path`` to write to; on success it replaces ``path``, durably.
 
-    If the block fails, what it wrote is removed and ``path`` stays as it was. A link is followed:
-    its target is replaced. A device such as ``/dev/null`` is written to directly.
+    If the block fails, its output is removed and ``path`` is not changed. For a link, its target is
+    replaced. A device such as ``/dev/null`` is written to directly.
     """
     path = path.resolve()
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -49,8 +48,8 @@ def replacing(path: Path) -> Iterator[Path]:
 def making_folder(path: Path) -> Iterator[Path]:
     """Yield a folder beside ``path`` to write into; on success it becomes ``path``.
 
-    If ``path`` is there by then, as another process was first, it stays. Nothing is flushed: this
-    is for what can be made again.
+    If another process has created ``path`` in the meantime, that one stays. Nothing is flushed:
+    this is for data that can be rebuilt.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent)
@@ -68,13 +67,13 @@ def making_folder(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write text to a file, all of it or nothing."""
+    """Write text to a file atomically."""
     with replacing(path) as aside:
         aside.write_text(text, encoding="utf-8")
 
 
 def remove_leftovers(folder: Path, seconds: float = _LEFT_SECONDS) -> None:
-    """Remove what killed processes left half-written in a folder, if it is older than that."""
+    """Remove hidden files of killed processes from a folder, if they are old enough."""
     for left in folder.glob(f".*-????????{_SUFFIX}"):
         with suppress(OSError):  # another process may remove it, too
             if time.time() - left.stat().st_mtime > seconds:
@@ -86,7 +85,7 @@ def _beside(path: Path) -> Path:
 
 
 def _flush(file: Path) -> None:
-    """Wait until the content of a file is on the disk."""
+    """Flush the content of a file to the disk."""
     place = os.open(file, os.O_RDWR)
     try:
         os.fsync(place)
@@ -95,8 +94,8 @@ def _flush(file: Path) -> None:
 
 
 def _flush_names(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can."""
-    with suppress(OSError):  # Windows, and some file systems, cannot; the files are whole anyway
+    """Flush the entries of a folder to the disk, if the system supports it."""
+    with suppress(OSError):  # not on Windows and some file systems; files are complete anyway
         place = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(place)

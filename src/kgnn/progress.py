@@ -1,4 +1,4 @@
-"""Progress of long work, reported to whoever asked for it; by default to nobody."""
+"""Report the progress of long work to an optional listener."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 T = TypeVar("T")
-# Called with what is being done, the steps done so far and the steps in all.
+# Called with a description of the work, the steps done so far, and the total.
 Listener = Callable[[str, int, int], None]
 # Called with a line about the results so far.
 Reader = Callable[[str], None]
@@ -39,10 +39,10 @@ def listening(listener: Listener, reader: Reader | None = None) -> Iterator[None
 
 @contextmanager
 def checking(check: Callable[[], None]) -> Iterator[None]:
-    """Call ``check`` at each report of progress inside the block; what it raises ends the work.
+    """Call ``check`` at each report of progress inside the block; an error it raises ends the work.
 
-    Reports still go to the listener outside. It is told that the work is done, also where an error
-    ended it, so that no bar is left behind.
+    Reports still go to the outer listener. If an error ends the work, the listener gets a final
+    report, so that no progress bar is left behind.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def checking(check: Callable[[], None]) -> Iterator[None]:
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items and report how many have been consumed; who stops early is done as well."""
+    """Yield the items and report how many have been consumed; stopping early counts as done."""
     listener = _listener.get()
     if listener is None:
         yield from items
@@ -92,7 +92,7 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
 
 
 def report(what: str, done: int, total: int) -> None:
-    """Report how far work is that counts by itself; it is over when ``done`` is ``total``."""
+    """Report progress directly; the work is over when ``done`` is ``total``."""
     listener = _listener.get()
     if listener is not None:
         listener(what, done, total)

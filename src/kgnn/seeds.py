@@ -1,4 +1,4 @@
-"""Random generators derived from one seed; the caller's generators are left alone."""
+"""Random generators derived from one seed; the caller's generators are not touched."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def generator(seed: int, *names: object) -> np.random.Generator:
 def seeded_torch(seed: int, *names: object) -> Iterator[None]:
     """Seed torch inside the block and restore the caller's generator afterwards.
 
-    All threads share torch's generator, so a thread waits until another has left its block.
+    All threads share torch's generator, so only one thread at a time may be in such a block.
     """
     import torch  # importing kgnn must not load torch
 

@@ -1,4 +1,4 @@
-"""Processes that work for another one end when it does, however it ended."""
+"""Make worker processes exit when their parent process does, even if it was killed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _LOOK_SECONDS = 0.5
 
 
 def end_with(parent: int) -> None:
-    """End this process soon after the one that started it, whose number is given, is gone.
+    """Exit this process soon after its parent, with the given process id, has ended.
 
-    Called once in a worker. A process that was killed can tell nobody, but its children then get
-    another parent.
+    Call it once in a worker. A killed parent cannot notify its children, but they then get another
+    parent process.
     """
     threading.Thread(target=_watch, args=(parent,), daemon=True, name="end with parent").start()
 
@@ -21,4 +21,4 @@ def end_with(parent: int) -> None:
 def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_LOOK_SECONDS)
-    os._exit(1)  # nobody is left whom an exception could reach
+    os._exit(1)  # an exception would only end the thread
