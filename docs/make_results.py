@@ -15,14 +15,20 @@ from kgnn.files import write_text
 from kgnn.graphs.datasets.catalog import find
 from kgnn.reports.chart import Chart, save
 from kgnn.reports.figures import cost_chart, labels_chart
-from kgnn.reports.method_tables import accuracy_table
-from kgnn.reports.results import Results, Terms
+from kgnn.reports.results import Results
 from kgnn.reports.results_page import results_page
 from kgnn.reports.settings_tables import settings_tables
 from kgnn.reports.summary import readme_markdown, summary_markdown
 from kgnn.reports.table import Table, table_markdown
+from kgnn.reports.tables import accuracy_table
 
 ROOT = Path(__file__).parents[1]
+_GRIDS = ("table2", "table3", "fig-label-ratio", "fig-dimensions", "fig-hops", "choices")
+_COMMANDS = (
+    *(f"kgnn bench {grid} -o results" for grid in _GRIDS),
+    "python docs/make_results.py  # this page",
+    "kgnn report results -o page.html",
+)
 _BEGIN, _END = "<!-- made by docs/make_results.py -->", "<!-- until here -->"
 
 
@@ -33,7 +39,7 @@ def pages() -> dict[Path, str]:
     few_labels, carried = ROOT / "docs" / "few-labels.md", ROOT / "docs" / "carried.md"
     on_carried = Results.read(ROOT / "studies" / "carried", metric="roc_auc")
     return {
-        ROOT / "docs" / "results.md": summary_markdown(results),
+        ROOT / "docs" / "results.md": summary_markdown(results, "\n".join(_COMMANDS)),
         ROOT / "docs" / "results.html": results_page(results),
         few_labels: _with_part(_read(few_labels), few_labels_markdown(few)),
         carried: _with_part(_read(carried), carried_markdown(on_carried)),
@@ -80,13 +86,7 @@ def few_labels_markdown(results: Results) -> str:
     """Return accuracy by share of labels, and how KGNN does without unlabeled graphs."""
     shares = sorted({group.labels for group in results.groups if isinstance(group.labels, float)})
     tables = [
-        accuracy_table(
-            results,
-            results.methods,
-            results.datasets,
-            title=f"Accuracy, {100 * share:g} % labels and no VAL",
-            terms=Terms("budget", share),
-        )
+        accuracy_table(results.on("budget", share), results.methods, results.datasets)
         for share in shares
     ]
     return _in_parts([*tables, *settings_tables(results)])
@@ -96,9 +96,8 @@ def carried_markdown(results: Results) -> str:
     """Return how methods do on graphs that carry more than labels of nodes, and without it."""
     molecules = [name for name in results.datasets if find(name).kind == "molecules"]
     others = [name for name in results.datasets if name not in molecules]
-    terms = Terms("budget", 0.1)
     tables = [
-        accuracy_table(results, results.methods, part, title=title, terms=terms)
+        accuracy_table(results.on("budget", 0.1), results.methods, part, title)
         for title, part in (("Molecules", molecules), ("Other graphs", others))
         if part
     ]
@@ -118,7 +117,7 @@ def figures() -> dict[Path, Chart]:
     fewer = Results(record for record in few.given if record.cell.method != "memnn-sup")
     return {
         ROOT / "docs" / "accuracy-and-cost.png": cost_chart(Results.read(ROOT / "results")),
-        ROOT / "docs" / "accuracy-by-labels.png": labels_chart(fewer, "budget"),
+        ROOT / "docs" / "accuracy-by-labels.png": labels_chart(fewer),
     }
 
 

@@ -1,7 +1,8 @@
 """Figures of results, models and explanations, each a matplotlib figure to change and save.
 
 In a notebook a figure shows itself; ``figure.savefig("name.pdf")`` writes it. Results are read
-with ``kgnn.Results.read("results")``. Without matplotlib (extra ``plot``) each function says how to
+with ``kgnn.Results.read("results")``; ``results.on("budget", 0.05)`` are those of runs on other
+terms. Without matplotlib (extra ``plot``) each function says how to
 install it.
 """
 
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from kgnn.errors import ParameterError
 from kgnn.estimator.explanation import Explanation
 from kgnn.evaluation.model_facts import held_out_quality, rounds_of
-from kgnn.reports.results import Results, Terms
+from kgnn.reports.results import Results
 
 if TYPE_CHECKING:
     from kgnn.estimator.classifier import GraphClassifier
@@ -31,43 +32,43 @@ __all__ = [
 ]
 
 
-def accuracy_by_labels(results: Results, protocol: str | None = None) -> Figure:
+def accuracy_by_labels(results: Results) -> Figure:
     """Draw accuracy by the share of labeled graphs, a panel for each dataset."""
     from kgnn.reports import figures
 
-    chart = figures.labels_chart(results, protocol or results.terms.protocol)
+    chart = figures.labels_chart(results)
     return _drawn(chart, "needs a method that was run with several shares of labels")
 
 
-def accuracy_and_cost(results: Results, terms: Terms | None = None) -> Figure:
+def accuracy_and_cost(results: Results) -> Figure:
     """Draw mean accuracy against computing time, a mark for each method."""
     from kgnn.reports import figures
 
-    chart = figures.cost_chart(results, terms or results.terms)
+    chart = figures.cost_chart(results)
     return _drawn(chart, "needs two methods that were run on the same datasets")
 
 
-def average_ranks(results: Results, terms: Terms | None = None) -> Figure:
+def average_ranks(results: Results) -> Figure:
     """Draw critical-difference diagrams: of the methods, and of the ablations of KGNN."""
     from kgnn.reports import figures
 
-    chart = figures.rank_chart(results, terms or results.terms)
+    chart = figures.rank_chart(results)
     return _drawn(chart, "needs three methods that were run on the same two datasets")
 
 
-def accuracy_by_parameter(results: Results, parameter: str, terms: Terms | None = None) -> Figure:
+def accuracy_by_parameter(results: Results, parameter: str) -> Figure:
     """Draw accuracy of the reference by one of its parameters, a panel for each dataset."""
     from kgnn.reports import figures
 
-    chart = figures.parameter_chart(results, parameter, terms or results.terms)
+    chart = figures.parameter_chart(results, parameter)
     return _drawn(chart, f"needs runs of {results.reference} with several values of {parameter}")
 
 
-def coverage_and_calibration(results: Results, terms: Terms | None = None) -> Figure:
+def coverage_and_calibration(results: Results) -> Figure:
     """Draw coverage of label sets and calibration error, a row for each dataset."""
     from kgnn.reports import figures
 
-    chart = figures.trust_chart(results, terms or results.terms)
+    chart = figures.trust_chart(results)
     return _drawn(chart, "needs runs of several methods or datasets")
 
 
@@ -88,7 +89,7 @@ def rounds(source: Results | GraphClassifier) -> Figure:
     from kgnn.reports import figures, model_figures
 
     if isinstance(source, Results):
-        chart = figures.rounds_chart(source, source.terms)
+        chart = figures.rounds_chart(source)
     else:
         chart = model_figures.model_rounds_chart(rounds_of(source))
     return _drawn(chart, "needs a method with rounds, and held-out graphs to judge them by")

@@ -7,7 +7,7 @@ from kgnn.benchmark.record import Cell, Record, RecordError
 from kgnn.estimator.parameters import parse
 from kgnn.evaluation.splits import parse_labels
 from kgnn.methods.wl import WL
-from tests.reports.stores import records, with_metrics
+from tests.benchmark.stores import records, with_metrics
 
 CELL = Cell("PROTEINS", "a3", "wl", {"iterations": (1, 2), "counts": ("log",)}, seed=4)
 

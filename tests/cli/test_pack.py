@@ -5,9 +5,9 @@ import json
 import pytest
 
 from kgnn.benchmark.store import Store
+from tests.benchmark.cases import case, record_with_cases
+from tests.benchmark.stores import records, unfinished
 from tests.cli.calling import kgnn  # noqa: F401
-from tests.reports.cases import case, record_with_cases
-from tests.reports.stores import records, unfinished
 
 
 @pytest.fixture

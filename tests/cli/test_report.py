@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from kgnn.benchmark.store import Store
 from kgnn.cli.main import app
-from tests.reports.cases import case, record_with_cases
-from tests.reports.stores import records, unfinished, with_metrics
+from tests.benchmark.cases import case, record_with_cases
+from tests.benchmark.stores import records, unfinished, with_metrics
 
 
 def report(*arguments):

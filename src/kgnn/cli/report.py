@@ -105,7 +105,7 @@ def _require_place(form: str, place: Path) -> None:
 
 
 def _text(form: str, results: Results, title: str | None, for_spreadsheets: bool) -> str:
-    from kgnn.reports.records_csv import records_csv
+    from kgnn.benchmark.records_csv import records_csv
     from kgnn.reports.results_page import TITLE, results_page
     from kgnn.reports.summary import summary_markdown
     from kgnn.reports.table import latex_document
@@ -127,7 +127,7 @@ def _write_figures(results: Results, folder: Path, form: str) -> str:
     from kgnn.reports.chart import write_figures
     from kgnn.reports.figures import result_charts
 
-    written = write_figures(result_charts(results, results.terms), folder, form)
+    written = write_figures(result_charts(results), folder, form)
     if not written:
         raise _nothing("figures")
     return f"{len(written)} figure{'s' * (len(written) != 1)} in {folder}"

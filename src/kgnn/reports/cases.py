@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kgnn.benchmark.record import Record
@@ -37,11 +37,10 @@ def shown_cases(results: Results) -> Iterator[dict[str, Any]]:
     ]
     for record, case in track(chosen, "drawing cases"):
         cell, true_class = record.cell, str(case["class"])
-        names = class_names(record.result["cases"])
         who = [name for name in ("gnn", "memory") if name in case]
         columns = list(zip(*([float(p) for p in case[name]] for name in who), strict=True))
         most = sorted(range(len(columns)), key=lambda c: -max(columns[c]))[:_MOST_CLASSES]
-        kept = [(c, names.get(c, f"#{c + 1}")) for c in sorted(most)]
+        kept = [(c, str(case["classes"][c])) for c in sorted(most)]
         method = revision_title(cell.method, cell.revision)
         yield {
             "title": f"{dataset_title(cell.dataset)}, {method}, split {cell.seed}",
@@ -62,19 +61,6 @@ def shown_cases(results: Results) -> Iterator[dict[str, Any]]:
         }
 
 
-def class_names(cases: Sequence[Mapping[str, Any]]) -> dict[int, str]:
-    """Return the names of classes by column; older records tell those of the true classes alone.
-
-    In a case, the most likely class of the memory is the true one.
-    """
-    known: dict[int, str] = {}
-    for case in cases:
-        memory = [float(value) for value in case["memory"]]
-        known[memory.index(max(memory))] = str(case["class"])
-        known.update(enumerate(map(str, case.get("classes", ()))))
-    return known
-
-
 def _card(graph: Mapping[str, Any], true_class: str, told: str) -> dict[str, Any]:
     """Draw a graph; those of the true class have the color of the case."""
     n, edges = int(graph["nodes"]), graph["edges"]
@@ -89,5 +75,4 @@ def _card(graph: Mapping[str, Any], true_class: str, told: str) -> dict[str, Any
         "name": f"Graph {graph['graph']}",
         "told": f"{told}; {size}.",
         "drawn": drawn,
-        "class": "",
     }

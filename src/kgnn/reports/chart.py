@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from kgnn.colors import LIGHT
 from kgnn.errors import MissingExtraError
 from kgnn.files import replacing
@@ -75,11 +77,10 @@ class Figure(_Figure):
 
 
 class Panel(NamedTuple):
-    """One pair of axes: its title, what is drawn on them, and the same in words."""
+    """One pair of axes: its title, and what is drawn on them."""
 
     title: str
     draw: Callable[[Axes], None]
-    told: str  # for those who cannot see it
     height: float | None = None  # in inches, where it is not that of all panels
 
 
@@ -162,11 +163,13 @@ def _file_name(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)[:80]
 
 
-def svg(figure: _Figure, told: str) -> str:
+def svg(figure: _Figure, title: str) -> str:
     """Return a figure to stand in a page: with the page's colors and fonts, light and dark.
 
-    A page allows no style in elements, so matplotlib's become attributes.
+    A page allows no style in elements, so matplotlib's become attributes. The notes of all marks
+    are read to those who cannot see them.
     """
+    notes = [title]
     variables = {color: f"var(--{name})" for name, color in LIGHT.items()}
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", _XLINK)
@@ -191,8 +194,9 @@ def svg(figure: _Figure, told: str) -> str:
         if given.startswith(_TIP):
             note = ET.Element(f"{{{_SVG}}}title")
             note.text = given.removeprefix(_TIP)
+            notes.append(note.text)
             parent.insert(0, note)
-    for name, text in {"class": "chart", "role": "img", "aria-label": told}.items():
+    for name, text in {"class": "chart", "role": "img", "aria-label": "; ".join(notes)}.items():
         root.set(name, text)
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
@@ -302,54 +306,35 @@ def _name_lines(axes: Axes, lines: Sequence[Line]) -> None:
     axes.set_ylim(low, high)
     figure: Any = axes.figure
     rows = axes.get_gridspec().nrows  # type: ignore[union-attr]
-    height = figure.get_size_inches()[1] / rows * 72 * 0.66
-    wanted = [(line.points[-1].y - low) / (high - low) * height for line in lines]
-    places = spread(wanted, _LABEL_GAP, 0, height)
-    for line, place, start in zip(lines, places, wanted, strict=True):
-        color, at = LIGHT[line.color], place / height
-        fraction = axes.transAxes
-        axes.plot(
-            [1.0, 1.05], [start / height, at], color=color, linewidth=0.6, alpha=0.6,
-            transform=fraction, clip_on=False,
-        )  # fmt: skip
-        axes.plot(
-            [1.07], [at], marker=_marker(line.color), color=color, transform=fraction,
-            clip_on=False,
-        )  # fmt: skip
-        weight = "bold" if line.color == "s0" and len(lines) > 1 else "normal"
-        axes.text(1.1, at, short(line.name), transform=fraction, va="center", fontweight=weight)
+    gap = _LABEL_GAP / (figure.get_size_inches()[1] / rows * 72 * 0.66)  # of the axes' height
+    wanted = [(line.points[-1].y - low) / (high - low) for line in lines]
+    for line, place, start in zip(lines, spread(wanted, gap), wanted, strict=True):
+        own: dict[str, Any] = {
+            "color": LIGHT[line.color], "transform": axes.transAxes, "clip_on": False
+        }  # fmt: skip
+        axes.plot([1.0, 1.05], [start, place], linewidth=0.6, alpha=0.6, **own)
+        axes.plot([1.07], [place], marker=_marker(line.color), **own)
+        weight = "bold" if line.color == "s0" else "normal"
+        name, at = short(line.name), axes.transAxes
+        axes.text(1.1, place, name, transform=at, va="center", fontweight=weight)
 
 
-def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return places near the wanted ones, in their order, at least ``gap`` apart and in a range.
+def spread(wanted: Sequence[float], gap: float) -> list[float]:
+    """Return places from 0 to 1 near the wanted ones, in their order, at least ``gap`` apart.
 
     Where there is not enough room for all, they are evenly spaced.
 
     Examples
     --------
-    >>> spread([5, 5, 9], gap=2, low=0, high=10)
-    [4.0, 6.0, 9.0]
+    >>> spread([0.5, 0.5, 0.9], gap=0.2)
+    [0.4, 0.6, 0.9]
     """
-    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    # Names that touch form a block, which sits where its members' wishes are met best on average.
-    blocks: list[tuple[list[int], float]] = []
-    for i in order:
-        blocks.append(([i], float(min(max(wanted[i], low), high))))
-        while len(blocks) > 1:
-            (below, bottom), (above, next_bottom) = blocks[-2:]
-            if bottom + len(below) * gap <= next_bottom + 1e-9:
-                break
-            members = below + above
-            best = sum(wanted[j] - rank * gap for rank, j in enumerate(members)) / len(members)
-            blocks[-2:] = [(members, max(low, min(best, high - (len(members) - 1) * gap)))]
-    placed = [0.0] * len(wanted)
-    for members, bottom in blocks:
-        for rank, i in enumerate(members):
-            placed[i] = bottom + rank * gap
-    return placed
-
-
-def told_points(title: str, lines: Iterable[Line]) -> str:
-    """Say what lines show, for those who cannot see them."""
-    return f"{title}: " + "; ".join(point.note for line in lines for point in line.points)
+    gap = min(gap, 1 / max(1, len(wanted) - 1))
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    free = np.asarray(wanted)[order] - steps
+    # Pushed up from below, pushed down from above: half of both is in order, too.
+    pushed = np.maximum.accumulate(free) + np.minimum.accumulate(free[::-1])[::-1]
+    placed = np.empty(len(wanted))
+    placed[order] = np.clip(pushed / 2, 0, 1 - steps[-1]) + steps
+    return placed.round(9).tolist()

@@ -140,7 +140,6 @@ def _neighbor(near: Neighbor, graph: Sketch, explanation: Explanation) -> dict[s
         "name": f"Graph {near.name}",
         "told": f"{told}{size_in_words(graph)}.",
         "drawn": draw(graph, marks),
-        "class": "same" if is_same else "other",
     }
 
 

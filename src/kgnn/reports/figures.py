@@ -10,23 +10,12 @@ from typing import TYPE_CHECKING, Any
 from kgnn.colors import LIGHT, N_SERIES
 from kgnn.estimator.metrics import METRICS
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.reports.chart import (
-    Chart,
-    Line,
-    Panel,
-    Point,
-    draw_lines,
-    mark,
-    short,
-    tip,
-    title_y_axis,
-    told_points,
-)
+from kgnn.reports.chart import Chart, Line, Panel, Point, draw_lines, mark, short, tip, title_y_axis
 from kgnn.reports.colors import families_of, method_color, network_color
-from kgnn.reports.comparison import rank_methods
+from kgnn.reports.comparison import Ranking, rank_methods
 from kgnn.reports.paper import dataset_title, method_title, network_title
-from kgnn.reports.results import USUAL, Group, Results, Terms, on_common_splits
-from kgnn.reports.table import listed, mean_with_std
+from kgnn.reports.results import Group, Results, on_common_splits
+from kgnn.reports.table import counted, listed, mean_with_std
 from kgnn.reports.tables import ablations, main_methods
 
 if TYPE_CHECKING:
@@ -35,21 +24,28 @@ if TYPE_CHECKING:
 _FEWEST_TO_RANK = 3
 
 
-def result_charts(results: Results, terms: Terms = USUAL) -> list[Chart]:
+def result_charts(results: Results) -> list[Chart]:
     """Return the figures that the records have something to show in."""
     charts = [
-        rank_chart(results, terms),
-        cost_chart(results, terms),
-        labels_chart(results, terms.protocol),
-        parameter_chart(results, "width", terms),
-        parameter_chart(results, "hops", terms),
-        trust_chart(results, terms),
-        rounds_chart(results, terms),
+        rank_chart(results),
+        cost_chart(results),
+        labels_chart(results),
+        parameter_chart(results, "width"),
+        parameter_chart(results, "hops"),
+        trust_chart(results),
+        rounds_chart(results),
     ]
     return [chart for chart in charts if chart.panels]
 
 
-def rank_chart(results: Results, terms: Terms = USUAL) -> Chart:
+def _tested(results: Results) -> str:
+    return f"{METRICS[results.metric].title} on TEST, %"
+
+
+# Average ranks.
+
+
+def rank_chart(results: Results) -> Chart:
     """Return critical-difference diagrams: of the methods, and of the ablations of KGNN.
 
     The ranks are those of the tables: no method is left out to gain a dataset.
@@ -58,86 +54,76 @@ def rank_chart(results: Results, terms: Terms = USUAL) -> Chart:
     ----------
     Demšar, *Statistical comparisons of classifiers over multiple data sets*, JMLR 7, 2006.
     """
-    panels: dict[str, Panel] = {}
-    over: list[str] = []
-    drawn: list[str] = []
-    for title, there in {
-        "Methods": main_methods(results),
-        "KGNN and its ablations": ablations(results),
-    }.items():
-        found = rank_methods(results, there, results.datasets, terms)
-        if len(found.methods) < _FEWEST_TO_RANK or len(found.datasets) < 2:
-            continue
-        order = sorted(found.ranks, key=lambda method: -found.ranks[method])  # best at the top
-        names = [results.title(method) for method in order]
-        ranks = [found.ranks[method] for method in order]
-        bars = [sorted(order.index(m) for m in alike) for alike in found.alike]
-        size = found.critical_difference
-        colors = [method_color(method) for method in order]
-
-        draw = partial(_ranks, names=names, ranks=ranks, bars=bars, difference=size, colors=colors)
-        told = ", ".join(f"{n} {r:.2f}" for n, r in zip(names[::-1], ranks[::-1], strict=True))
-        told = f"Average ranks: {told}. Critical difference {size:.2f}"
-        panels[title] = Panel(title, draw, told, _rank_height(len(order)))
-        over.append(f"{title}: average over {_named(found.datasets)}.")
-        drawn += order
+    sets = {"Methods": main_methods(results), "KGNN and its ablations": ablations(results)}
+    found = {title: rank_methods(results, own, results.datasets) for title, own in sets.items()}
+    ranked = {
+        title: ranking
+        for title, ranking in found.items()
+        if len(ranking.methods) >= _FEWEST_TO_RANK and len(ranking.datasets) > 1
+    }
+    panels = {
+        title: Panel(title, partial(_ranks, results, each), 1.3 + 0.2 * len(each.methods))
+        for title, each in ranked.items()
+    }
+    over = (
+        f"{title}: average over {listed(map(dataset_title, each.datasets))}."
+        for title, each in ranked.items()
+    )
     caption = (
         f"Average rank by mean {METRICS[results.metric].title}; 1 is best. A bar at the right "
         "joins methods whose ranks are within the critical difference (Nemenyi, α = 0.05): these "
         f"datasets cannot tell them apart. {' '.join(over)}"
     )
-    whole = (4.6, max((panel.height or 0.0 for panel in panels.values()), default=1.0))
-    return Chart("ranks", "Average ranks", caption, panels, families_of(drawn), whole)
+    methods = [method for each in ranked.values() for method in each.methods]
+    size = (4.6, max((panel.height or 0.0 for panel in panels.values()), default=1.0))
+    return Chart("ranks", "Average ranks", caption, panels, families_of(methods), size)
 
 
-def _rank_height(rows: int) -> float:
-    return 1.3 + 0.2 * rows
-
-
-def _ranks(
-    axes: Axes,
-    names: Sequence[str],
-    ranks: Sequence[float],
-    bars: Sequence[Sequence[int]],
-    difference: float,
-    colors: Sequence[str],
-) -> None:
-    for y, (name, rank, color) in enumerate(zip(names, ranks, colors, strict=True)):
+def _ranks(results: Results, ranking: Ranking, axes: Axes) -> None:
+    order = sorted(ranking.ranks, key=lambda method: -ranking.ranks[method])  # best at the top
+    names = [short(results.title(method)) for method in order]
+    for y, method in enumerate(order):
+        rank, color = ranking.ranks[method], method_color(method)
         axes.plot([1, rank], [y, y], color=LIGHT[color], linewidth=0.7, alpha=0.6)
-        mark(axes, rank, y, color, f"{name}: average rank {rank:.2f}")
-    for k, bar in enumerate(bars):
-        at = 1.03 + 0.035 * k
+        mark(axes, rank, y, color, f"{names[y]}: average rank {rank:.2f}")
+    for k, alike in enumerate(ranking.alike):
+        at, ys = 1.03 + 0.035 * k, [order.index(method) for method in alike]
         axes.plot(
-            [at, at], [bar[0] - 0.25, bar[-1] + 0.25], color=LIGHT["ink"], alpha=0.75,
+            [at, at], [min(ys) - 0.25, max(ys) + 0.25], color=LIGHT["ink"], alpha=0.75,
             linewidth=2.2, solid_capstyle="round", transform=axes.get_yaxis_transform(),
-            clip_on=False, gid=tip(f"{len(bar)} methods that do not differ significantly"),
+            clip_on=False, gid=tip(f"{len(alike)} methods that do not differ significantly"),
         )  # fmt: skip
-    high = max(2.0, *ranks) + 0.3
-    top = len(names) - 0.1
+    difference = ranking.critical_difference
+    high, top = max(2.0, *ranking.ranks.values()) + 0.3, len(names) - 0.1
     if 1 + difference <= high:
-        style = {"arrowstyle": "|-|", "color": LIGHT["ink"], "shrinkA": 0, "shrinkB": 0}
-        axes.annotate(
-            "", (1, top), (1 + difference, top), arrowprops={**style, "mutation_scale": 3}
-        )
+        style = {"arrowstyle": "|-|, widthA=0.3, widthB=0.3", "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", (1, top), (1 + difference, top), arrowprops=style)
     words = f"critical difference {difference:.2f}"
-    axes.text(1, top + 0.25, words, fontsize=8, color=LIGHT["soft"])
+    axes.text(1, top + 0.25, words, fontsize=8, color=LIGHT["soft"], gid=tip(words))
     axes.set_xlim(0.7, high)
     axes.set_xticks([1, *range(2, int(high) + 1, 1 if high < 9 else 2)])
+    _name_rows(axes, names)
     axes.set_ylim(-0.7, top + 1.1)
-    axes.set_yticks(range(len(names)), list(map(short, names)), color=LIGHT["ink"])
-    axes.grid(axis="x")
-    axes.spines.bottom.set_visible(False)
     axes.tick_params(axis="x", length=0)
     axes.set_xlabel("average rank")
 
 
-def cost_chart(results: Results, terms: Terms = USUAL) -> Chart:
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    axes.set_yticks(range(len(names)), names, color=LIGHT["ink"])
+    axes.grid(axis="x")
+    axes.spines.bottom.set_visible(False)
+
+
+# Cost.
+
+
+def cost_chart(results: Results) -> Chart:
     """Return accuracy against computing time, one mark for each method."""
     title = f"{results.headline} against cost"
     timed = {
         dataset: {
             group.method: group
-            for group in results.find_all(results.methods, [dataset], terms).values()
+            for group in results.find_all(results.methods, [dataset]).values()
             if len(group.cpu_seconds) == len(group.records)
         }
         for dataset in results.datasets
@@ -146,12 +132,10 @@ def cost_chart(results: Results, terms: Terms = USUAL) -> Chart:
     if len(methods) < 2:
         return Chart("cost", title, "", {})
     groups = {d: on_common_splits([timed[d][method] for method in methods]) for d in datasets}
-    by_method = list(zip(*groups.values(), strict=True))
-    points = [_cost_point(own) for own in by_method]
-    named = list(zip(methods, points, strict=True))
+    points = [_cost_point(own) for own in zip(*groups.values(), strict=True)]
 
     def draw(axes: Axes) -> None:
-        for method, point in named:
+        for method, point in zip(methods, points, strict=True):
             mark(axes, point.x, point.y, method_color(method), point.note, markersize=6)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
@@ -159,20 +143,21 @@ def cost_chart(results: Results, terms: Terms = USUAL) -> Chart:
         axes.margins(x=0.12, y=0.08)
         axes.set_xlabel("CPU seconds to fit and predict once, mean over datasets")
         title_y_axis(axes, f"mean {_tested(results)}")
-        _name_points(axes, [(method_title(method), point) for method, point in named], results)
+        _name_points(axes, dict(zip(methods, points, strict=True)), results.reference)
 
-    left_out = [method_title(m) for m in results.methods if m not in methods]
+    left_out = [m for m in results.methods if m not in methods]
     # Beside the points these names would cover each other.
-    earlier = [own[0].title for own in by_method if own[0].title != method_title(own[0].method)]
+    earlier = [results.title(m) for m in methods if results.title(m) != method_title(m)]
     caption = (
-        f"Averages over {_named(datasets)}, on one thread. Up and to the left is better. Time "
-        "saved because another run had already counted subtrees is added to a run's seconds. "
+        f"Averages over {listed(map(dataset_title, datasets))}, on one thread. Up and to the left "
+        "is better. Time saved because another run had already counted subtrees is added to a "
+        "run's seconds. "
         f"{_splits_in_words(groups)}"
-        + (f" Not run on all of these: {listed(left_out)}." if left_out else "")
-        + (f" Of earlier revisions: {listed(earlier)}." if earlier else "")
+        + (f" Not run on all of these: {listed(map(method_title, left_out))}." if left_out else "")
+        + (f" Of earlier revisions or with other settings: {listed(earlier)}." if earlier else "")
     )
-    panel = Panel("", draw, f"{title}: {'; '.join(point.note for point in points)}")
-    return Chart("cost", title, caption, {"cost": panel}, families_of(methods), (4.9, 4.9))
+    panels = {"cost": Panel("", draw)}
+    return Chart("cost", title, caption, panels, families_of(methods), (4.9, 4.9))
 
 
 def _cost_point(groups: Sequence[Group]) -> Point:
@@ -184,7 +169,7 @@ def _cost_point(groups: Sequence[Group]) -> Point:
     return Point(max(cost, 1e-3), accuracy, accuracy, accuracy, note)
 
 
-def _name_points(axes: Axes, points: Sequence[tuple[str, Point]], results: Results) -> None:
+def _name_points(axes: Axes, points: Mapping[str, Point], reference: str) -> None:
     """Write names beside points, none over another."""
     from adjustText import adjust_text
 
@@ -192,15 +177,15 @@ def _name_points(axes: Axes, points: Sequence[tuple[str, Point]], results: Resul
         axes.text(
             point.x,
             point.y,
-            short(name),
-            fontweight="bold" if name == method_title(results.reference) else "normal",
+            short(method_title(method)),
+            fontweight="bold" if method == reference else "normal",
         )
-        for name, point in points
+        for method, point in points.items()
     ]
     adjust_text(
         texts,
-        [point.x for _, point in points],
-        [point.y for _, point in points],
+        [point.x for point in points.values()],
+        [point.y for point in points.values()],
         ax=axes,
         arrowprops={"arrowstyle": "-", "color": LIGHT["muted"], "linewidth": 0.6},
         expand=(1.4, 1.7),
@@ -228,9 +213,12 @@ def covered(
     return best
 
 
-def trust_chart(results: Results, terms: Terms = USUAL) -> Chart:
+# Label sets and calibration.
+
+
+def trust_chart(results: Results) -> Chart:
     """Return coverage of label sets and calibration error, a row for each dataset."""
-    groups = results.find_all(results.methods, results.datasets, terms)
+    groups = results.find_all(results.methods, results.datasets).values()
     measured = (
         ("coverage", "Coverage of label sets", "TEST graphs with their label in the set, %", 1),
         ("calibration_error", "Calibration error", "percentage points", 100),
@@ -238,19 +226,14 @@ def trust_chart(results: Results, terms: Terms = USUAL) -> Chart:
     panels = {}
     for name, title, x_title, scale in measured:
         rows: dict[str, list[tuple[Group, float]]] = {}
-        for (_, dataset), group in groups.items():
-            if group.values(name):
-                mean = scale * mean_and_std(group.values(name))[0]
-                rows.setdefault(dataset_title(dataset), []).append((group, mean))
-        if sum(map(len, rows.values())) < 2:  # nothing to compare
-            continue
-
-        draw = partial(_strips, rows=rows, x_title=x_title, has_target=name == "coverage")
-        told = "; ".join(
-            f"{row}: " + ", ".join(f"{g.title} {mean:.1f}" for g, mean in own)
-            for row, own in rows.items()
-        )
-        panels[name.partition("_")[0]] = Panel(title, draw, f"{title}: {told}")
+        for group in groups:
+            if values := group.values(name):
+                mean = scale * mean_and_std(values)[0]
+                rows.setdefault(dataset_title(group.dataset), []).append((group, mean))
+        if sum(map(len, rows.values())) > 1:  # else there is nothing to compare
+            target = 90 if name == "coverage" else None
+            draw = partial(_strips, rows=rows, x_title=x_title, target=target)
+            panels[name.partition("_")[0]] = Panel(title, draw)
     caption = (
         "A mark for each method, mean over splits of TEST. A label set should hold the true label "
         "of 90 % of the graphs (split-conformal on VAL, which also made the methods' choices, so "
@@ -263,47 +246,39 @@ def trust_chart(results: Results, terms: Terms = USUAL) -> Chart:
 
 
 def _strips(
-    axes: Axes, rows: Mapping[str, Sequence[tuple[Group, float]]], x_title: str, has_target: bool
+    axes: Axes, rows: Mapping[str, Sequence[tuple[Group, float]]], x_title: str, target: int | None
 ) -> None:
-    for y, own in enumerate(rows.values()):
+    for y, (name, own) in enumerate(rows.items()):
         for group, mean in own:
-            mark(axes, mean, y, method_color(group.method), f"{group.title} {mean:.1f}")
-    if has_target:
-        axes.axvline(90, color=LIGHT["soft"], linewidth=0.8, gid=tip("target: 90"))
-    axes.set_yticks(range(len(rows)), list(map(short, rows)), color=LIGHT["ink"])
+            note = f"{name}, {group.title}: {mean:.1f}"
+            mark(axes, mean, y, method_color(group.method), note)
+    if target is not None:
+        axes.axvline(target, color=LIGHT["soft"], linewidth=0.8, gid=tip(f"target: {target}"))
+    _name_rows(axes, list(map(short, rows)))
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.grid(axis="x")
-    axes.spines.bottom.set_visible(False)
     axes.set_xlabel(x_title)
 
 
-def labels_chart(results: Results, protocol: str = "fair") -> Chart:
+# Curves, a panel for each dataset.
+
+
+def labels_chart(results: Results) -> Chart:
     """Return accuracy by the share of labeled graphs, a panel for each dataset."""
-    order = results.methods
+    order, protocol = results.methods, results.terms.protocol
     # Numbers of labels have no place on an axis of shares.
     there = [g for g in results.groups if g.protocol == protocol and isinstance(g.labels, float)]
     there.sort(key=lambda g: (g.method != results.reference, order.index(g.method)))
-    curves = _curves(there, lambda g: (g.dataset, g.method, g.parameters), _share)
-    names = list(dict.fromkeys(curve[0].name for curve in curves))
-    reference = results.title(results.reference)
-    others = [name for name in names if name != reference]
-    colors = {name: f"s{1 + i % (N_SERIES - 1)}" for i, name in enumerate(others)}
-    colors[reference] = "s0"
     return _curve_chart(
         ("labels", f"{results.headline} by number of labels"),
-        _by_dataset(results, curves),
-        lambda own: [Line(c[0].name, _points(c, _share), colors[c[0].name]) for c in own],
+        results,
+        there,
+        lambda g: (g.dataset, g.method, g.parameters),
+        lambda g: 100 * float(g.labels),
         x_title="labeled graphs, share of all in %",
-        y_title=_tested(results),
-        dodged=len(names) > 1,
     )
 
 
-def _share(group: Group) -> float:
-    return 100 * float(group.labels)
-
-
-def parameter_chart(results: Results, parameter: str, terms: Terms = USUAL) -> Chart:
+def parameter_chart(results: Results, parameter: str) -> Chart:
     """Return accuracy of the reference by a parameter of it, all others being equal."""
 
     def value(group: Group) -> Any:
@@ -317,91 +292,79 @@ def parameter_chart(results: Results, parameter: str, terms: Terms = USUAL) -> C
         group
         for group in results.groups
         if group.method == results.reference
-        and group.terms == terms
+        and group.terms == results.terms
         and isinstance(value(group), (int, float))
     ]
     title = {"width": "dimensions", "hops": "hops of the memory"}.get(parameter, parameter)
     return _curve_chart(
         (parameter, f"{method_title(results.reference)} by {title}"),
-        _by_dataset(results, _curves(there, others, value), longest=True),
-        lambda own: [Line(c[0].title, _points(c, value), "s0") for c in own],
+        results,
+        there,
+        others,
+        value,
         x_title=title,
-        y_title=_tested(results),
         is_log=parameter == "width",
+        is_single=True,
     )
 
 
 def _curve_chart(
     named: tuple[str, str],
-    by_dataset: Mapping[str, Sequence[Sequence[Group]]],
-    lines_of: Callable[[Sequence[Sequence[Group]]], list[Line]],
+    results: Results,
+    groups: Iterable[Group],
+    key: Callable[[Group], Any],
+    x: Callable[[Group], float],
     *,
     x_title: str,
-    y_title: str,
-    dodged: bool = False,
     is_log: bool = False,
+    is_single: bool = False,
 ) -> Chart:
-    panels = {}
-    for dataset, own in by_dataset.items():
-        lines = lines_of(own)
+    """Return curves of groups that differ in ``x`` alone; of ``is_single``, the longest of each.
 
+    A panel has the splits that all its points have: others differ in ease. Where there is no such
+    split, each curve has those that its own points share, if any.
+    """
+    found: dict[str, dict[float, Group]] = {}
+    for group in groups:
+        found.setdefault(json.dumps(key(group), sort_keys=True), {}).setdefault(x(group), group)
+    curves = [[by_x[at] for at in sorted(by_x)] for by_x in found.values() if len(by_x) > 1]
+    reference, names = results.title(results.reference), dict.fromkeys(c[0].name for c in curves)
+    others = [] if is_single else [name for name in names if name != reference]
+    colors = {name: f"s{1 + i % (N_SERIES - 1)}" for i, name in enumerate(others)}
+    dodged = len(names) > 1 and not is_single
+    panels, drawn = {}, {}
+    for dataset in results.datasets:
+        own = [curve for curve in curves if curve[0].dataset == dataset]
+        if not own:
+            continue
+        own = [max(own, key=len)] if is_single else own
+        shared = on_common_splits([group for curve in own for group in curve])
+        rest = iter(shared)
+        lines = []
+        for curve in own:
+            same = [next(rest) for _ in curve] if _n_shared(shared) else on_common_splits(curve)
+            name = same[0].title if is_single else same[0].name
+            lines.append(Line(name, _points(same, x), colors.get(same[0].name, "s0")))
+        y_title = _tested(results)
         draw = partial(
             draw_lines, lines=lines, x_title=x_title, y_title=y_title, dodged=dodged, is_log=is_log
         )
-        title = dataset_title(dataset)
-        panels[dataset] = Panel(title, draw, told_points(title, lines))
-    what = "whisker" if dodged else "band"
-    drawn = {d: [group for curve in own for group in curve] for d, own in by_dataset.items()}
+        panels[dataset], drawn[dataset] = Panel(dataset_title(dataset), draw), shared
     caption = (
-        f"The {what} is one standard error of the mean to both sides, corrected for overlapping "
-        f"splits. {_splits_in_words(drawn)}"
+        f"The {'whisker' if dodged else 'band'} is one standard error of the mean to both sides, "
+        f"corrected for overlapping splits. {_splits_in_words(drawn)}"
     )
     return Chart(*named, caption, panels)
 
 
-def _tested(results: Results) -> str:
-    return f"{METRICS[results.metric].title} on TEST, %"
-
-
-def _named(datasets: Iterable[str]) -> str:
-    return listed([dataset_title(dataset) for dataset in datasets])
-
-
-def _curves(
-    groups: Iterable[Group], key: Callable[[Group], Any], x: Callable[[Group], float]
-) -> list[list[Group]]:
-    """Return groups that differ in ``x`` alone, in its order; one group is no curve."""
-    found: dict[str, dict[float, Group]] = {}
-    for group in groups:
-        found.setdefault(json.dumps(key(group), sort_keys=True), {}).setdefault(x(group), group)
-    return [[by_x[at] for at in sorted(by_x)] for by_x in found.values() if len(by_x) > 1]
-
-
-def _by_dataset(
-    results: Results,
-    curves: Sequence[Sequence[Group]],
-    *,
-    longest: bool = False,
-) -> dict[str, list[list[Group]]]:
-    """Return curves with the splits that all points of a dataset have: others differ in ease.
-
-    Where there is no such split, each curve has those that its own points share, if any. Of
-    several curves all are returned, or the ``longest`` alone.
-    """
-    found = {}
-    for dataset in results.datasets:
-        own = [curve for curve in curves if curve[0].dataset == dataset]
-        own = [max(own, key=len)] if longest and own else own
-        if not own:
-            continue
-        shared = on_common_splits([group for curve in own for group in curve])
-        groups = iter(shared)
-        found[dataset] = (
-            [[next(groups) for _ in curve] for curve in own]
-            if _n_shared(shared)
-            else [on_common_splits(curve) for curve in own]
-        )
-    return found
+def _points(curve: Sequence[Group], x: Callable[[Group], float]) -> list[Point]:
+    points = []
+    for group in curve:
+        n, mean, error = len(group.records), group.mean, group.error
+        value = mean_with_std(mean, group.std, n)
+        note = f"{group.name}, {x(group):g}: {value} over {counted(n, 'split')}"
+        points.append(Point(float(x(group)), mean, mean - error, mean + error, note))
+    return points
 
 
 def _n_shared(groups: Sequence[Group]) -> int:
@@ -423,24 +386,14 @@ def _splits_in_words(by_dataset: Mapping[str, Sequence[Group]]) -> str:
     return " ".join(told)
 
 
-def _points(curve: Sequence[Group], x: Callable[[Group], float]) -> list[Point]:
-    points = []
-    for group in curve:
-        n = len(group.records)
-        value = mean_with_std(group.mean, group.std, n)
-        note = f"{group.name}, {x(group):g}: {value} over {n} split{'s' * (n != 1)}"
-        low, high = group.mean - group.error, group.mean + group.error
-        points.append(Point(float(x(group)), group.mean, low, high, note))
-    return points
+# Rounds.
 
 
-def rounds_chart(results: Results, terms: Terms = USUAL) -> Chart:
+def rounds_chart(results: Results) -> Chart:
     """Return how the networks of the reference teach each other, by round."""
     panels = {}
-    for dataset in results.datasets:
-        group = results.find(results.reference, dataset, terms)
-        lines = _round_lines(group) if group else []
-        if lines:
+    for (_, dataset), group in results.find_all([results.reference], results.datasets).items():
+        if lines := _round_lines(group):
             panels[dataset] = rounds_panel(dataset_title(dataset), lines)
     caption = (
         "Means over splits; one that ended before a round counts with its last. Agreement: "
@@ -469,7 +422,7 @@ def _round_lines(group: Group) -> list[Line]:
             values = [{**each, **each.get("validation_accuracy", {})}.get(key) for each in last]
             if there := [value for value in values if value is not None]:
                 mean = mean_and_std(there)[0]
-                note = f"{name}, round {number}: {mean:.1f} over {len(there)} splits"
+                note = f"{name}, round {number}: {mean:.1f} over {counted(len(there), 'split')}"
                 points.append(Point(number, mean, mean, mean, note))
         lines += [Line(name, points, color)] if points else []
     return lines
@@ -477,5 +430,4 @@ def _round_lines(group: Group) -> list[Line]:
 
 def rounds_panel(title: str, lines: list[Line]) -> Panel:
     """Draw percentages by round."""
-    draw = partial(draw_lines, lines=lines, x_title="round", y_title="%")
-    return Panel(title, draw, told_points(title, lines))
+    return Panel(title, partial(draw_lines, lines=lines, x_title="round", y_title="%"))

@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgnn.colors import LIGHT
 from kgnn.evaluation.metrics import Bin
-from kgnn.reports.chart import (
-    Chart,
-    Line,
-    Panel,
-    Point,
-    draw_lines,
-    mark,
-    short,
-    title_y_axis,
-    told_points,
-)
+from kgnn.reports.chart import Chart, Line, Panel, Point, draw_lines, mark, short, title_y_axis
 from kgnn.reports.colors import network_color
 from kgnn.reports.figures import rounds_panel
 from kgnn.reports.paper import network_title
@@ -29,7 +19,14 @@ if TYPE_CHECKING:
 
     from kgnn.estimator.explanation import Explanation
     from kgnn.evaluation.labeling import Labeling
-    from kgnn.evaluation.model_facts import RoundFacts
+    from kgnn.evaluation.model_facts import ModelFacts, RoundFacts
+
+
+def model_charts(facts: ModelFacts) -> list[Chart]:
+    """Return the figures of a model that there are."""
+    bins = facts.quality.bins if facts.quality else ()
+    charts = [model_rounds_chart(facts.rounds), *([calibration_chart(bins)] if bins else [])]
+    return [chart for chart in charts if chart.panels]
 
 
 def model_rounds_chart(rounds: Sequence[RoundFacts]) -> Chart:
@@ -65,9 +62,8 @@ def calibration_chart(bins: Sequence[Bin]) -> Chart:
         axes.set_xlabel("confidence, %")
         title_y_axis(axes, "right, %")
 
-    told = ", ".join(f"{b.share_right:.0%} right at {b.confidence:.0%}" for b in bins)
-    panel = Panel("", draw, f"Reliability: {told}")
-    return Chart("calibration", "Calibration", "", {"reliability": panel}, size=(3.9, 3.4))
+    panels = {"reliability": Panel("", draw)}
+    return Chart("calibration", "Calibration", "", panels, size=(3.9, 3.4))
 
 
 def attention_chart(explanation: Explanation) -> Chart:
@@ -109,7 +105,7 @@ def _bar_chart(
 
     rows = len(names) * len(series)
     size = (5.2, 1.0 + max(0.3 * len(names), 0.16 * rows))
-    return Chart(name, title, "", {name: Panel(title, draw, title)}, size=size)
+    return Chart(name, title, "", {name: Panel(title, draw)}, size=size)
 
 
 def labeling_chart(done: Labeling, method: str) -> Chart:
@@ -127,4 +123,4 @@ def labeling_chart(done: Labeling, method: str) -> Chart:
 
     draw = partial(draw_lines, lines=lines, x_title="labels", y_title="accuracy on TEST, %")
     title = f"{method} on {done.dataset}"
-    return Chart("labeling", title, "", {"labeling": Panel(title, draw, told_points(title, lines))})
+    return Chart("labeling", title, "", {"labeling": Panel(title, draw)})

@@ -29,30 +29,28 @@ def model_page(facts: ModelFacts) -> str:
     """
     entry = entries().get(facts.method)
     networks = list(dict.fromkeys(name for each in facts.rounds for name in each.accuracy))
-    rounds, why_none = (
-        drawings("model_figures", "model_rounds_chart", facts.rounds) if networks else ([], "")
-    )
-    bins = facts.quality.bins if facts.quality else ()
-    calibration, why_none = (
-        drawings("model_figures", "calibration_chart", bins) if bins else ([], why_none)
-    )
-    changed = ", ".join(f"{name}={value!r}" for name, value in facts.parameters.items())
-    shown = [("suspicious", _suspicious_in_words(facts), _cards(facts.suspicious))]
-    if facts.uncertain:
-        told = "Unlabeled graphs with the smallest gap between the two most probable classes."
-        shown.insert(0, ("uncertain", told, _cards(facts.uncertain)))
-    if facts.suggested:
-        told = "Unlabeled graphs whose labels would help most, best first."
-        shown.append(("next", told, _cards(facts.suggested)))
-    parts = {
+    drawn, why_none = drawings("model_figures", "model_charts", facts)
+    lists = {  # of graphs: what they are, the graphs, and whether to tell of none
+        "uncertain": (_UNCERTAIN, facts.uncertain, False),
+        "suspicious": (_suspicious_in_words(facts), facts.suspicious, True),
+        "next": (_NEXT, facts.suggested, False),
+    }
+    shown = {
+        name: (told, _cards(graphs))
+        for name, (told, graphs, always) in lists.items()
+        if graphs or always
+    }
+    headings = {
         "data": "Training data",
-        **({"rounds": "Rounds"} if facts.rounds else {}),
+        "rounds": "Rounds",
         "quality": "Quality",
-        **({"uncertain": "Most uncertain predictions"} if facts.uncertain else {}),
+        "uncertain": "Most uncertain predictions",
         "suspicious": "Suspicious labels",
-        **({"next": "To label next"} if facts.suggested else {}),
+        "next": "To label next",
         "making": "Settings and versions",
     }
+    absent = {*lists} - {*shown} | ({"rounds"} if not facts.rounds else set())
+    parts = {name: heading for name, heading in headings.items() if name not in absent}
     return render(
         "model.html",
         f"Model of {facts.made.get('data', 'graphs')}",
@@ -64,12 +62,11 @@ def model_page(facts: ModelFacts) -> str:
         networks=networks,
         round_headings=[
             *("round", "annotated", "agree, %"),
-            *(f"{network_title(name)}, %" for name in networks),
+            *(f"{network_title(who)}, %" for who in networks),
         ],
         percent=lambda share: "" if share is None else f"{100 * share:.1f}",
         ending=ENDINGS.get(facts.ending, ""),
-        rounds_drawn=[panel for chart in rounds for panel in chart["panels"]],
-        calibration_drawn=[panel for chart in calibration for panel in chart["panels"]],
+        drawn={figure["name"]: figure["panels"] for figure in drawn},
         without_figures=why_none,
         confusion=_confusion(facts.quality) if facts.quality else [],
         metrics=[
@@ -80,10 +77,15 @@ def model_page(facts: ModelFacts) -> str:
         shown=shown,
         made={
             "method": facts.method,
-            "parameters": changed or "defaults",
+            "parameters": ", ".join(f"{k}={v!r}" for k, v in facts.parameters.items())
+            or "defaults",
             **facts.made,
         },
     )
+
+
+_UNCERTAIN = "Unlabeled graphs with the smallest gap between the two most probable classes."
+_NEXT = "Unlabeled graphs whose labels would help most, best first."
 
 
 def _sentence(words: str) -> str:
@@ -103,20 +105,19 @@ def _confusion(found: Quality) -> list[tuple[str, list[tuple[int, str]], float]]
 def _suspicious_in_words(facts: ModelFacts) -> str:
     if not facts.examined:
         return "There are no held-out predictions to compare the labels with."
-    told = "Labels that held-out predictions confidently contradict. "
+    told = ["Labels that held-out predictions confidently contradict."]
     if facts.examined < facts.labeled:
-        told += (
+        told.append(
             f"Only {facts.examined:,} of {facts.labeled:,} labels were examined: the others have "
-            "no held-out prediction. "
+            "no held-out prediction."
         )
     else:
-        told += f"All {facts.examined:,} labels were examined. "
-    if not facts.suspicious:
-        return told + "None of them is suspicious."
+        told.append(f"All {facts.examined:,} labels were examined.")
     if facts.n_suspicious > len(facts.suspicious):
         shown = len(facts.suspicious)
-        told += f"{facts.n_suspicious:,} are suspicious; the {shown} most confident are shown. "
-    return told + "Check each of them: the model may be wrong."
+        told.append(f"{facts.n_suspicious:,} are suspicious; the {shown} most confident are shown.")
+    check = "Check each of them: the model may be wrong."
+    return " ".join([*told, check if facts.suspicious else "None of them is suspicious."])
 
 
 def _cards(shown: Sequence[ShownGraph]) -> dict[str, Any]:
@@ -141,5 +142,4 @@ def _card(shown: ShownGraph, colors: dict[str, str]) -> dict[str, Any]:
         "name": shown.sketch.name,
         "told": f"{given or _sentence(shown.note)} {size_in_words(shown.sketch)}.",
         "drawn": draw(shown.sketch, colors=colors),
-        "class": "",
     }

@@ -72,7 +72,7 @@ def drawings(module: str, kind: str, *arguments: Any) -> tuple[list[dict[str, An
             "name": chart.name,
             "title": chart.title,
             "caption": chart.caption,
-            "panels": [Markup(svg(f, panel.told)) for _, panel, f in chart.apart()],
+            "panels": [Markup(svg(f, panel.title or chart.title)) for _, panel, f in chart.apart()],
         }
         for chart in charts
     ], ""

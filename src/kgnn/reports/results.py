@@ -6,13 +6,14 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from kgnn.benchmark.record import Cell, Record, best_of, newest_revisions
 from kgnn.benchmark.store import Store
@@ -20,7 +21,7 @@ from kgnn.errors import DatasetUnavailableError, UnknownNameError
 from kgnn.estimator.metrics import METRICS
 from kgnn.estimator.registry import entries
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.evaluation.splits import Labels
+from kgnn.evaluation.splits import Labels, labels_in_words
 from kgnn.graphs.datasets.catalog import ENTRIES
 from kgnn.reports.paper import PAPER_DATASETS, dataset_title, method_title
 
@@ -37,6 +38,17 @@ class Terms(NamedTuple):
 
     protocol: str = "fair"
     labels: Labels = 0.1  # share of all graphs
+
+    @property
+    def in_words(self) -> str:
+        """What a title says of them; nothing of the usual ones."""
+        if self.protocol == "budget":
+            return f", {labels_in_words(self.labels)} and no VAL"
+        labels = float(self.labels)
+        split = " on the split of the paper's code" if self.protocol == "paper" else ""
+        # The paper counts in TRAIN-L, which is a fifth of all graphs.
+        share = f", {100 * labels:g} % labeled ({500 * labels:g} % of TRAIN-L)"
+        return split + ("" if labels == USUAL.labels else share)
 
 
 USUAL = Terms()
@@ -114,7 +126,7 @@ class Group:
     def interval(self) -> float:
         """Half the width of the 95 % interval of the mean, by Student's t; 0 for a single split."""
         n = len(self.records)
-        return float(student_t.ppf((1 + _CONFIDENCE) / 2, n - 1) * self.error) if n > 1 else 0.0
+        return float(stdtrit(n - 1, (1 + _CONFIDENCE) / 2) * self.error) if n > 1 else 0.0
 
 
 # Groups by method and dataset.
@@ -169,6 +181,9 @@ class Results:
             )
         self.groups = list(self._groups.values())
         self._usual = _usual_parameters(self.groups)
+        counts = Counter(group.terms for group in self.groups)
+        # Those of the main tables and figures: the usual ones, or else those of most groups.
+        self.terms = USUAL if USUAL in counts or not counts else counts.most_common(1)[0][0]
 
     @classmethod
     def read(
@@ -187,27 +202,26 @@ class Results:
             raise UnknownNameError.of("method with records", reference, results.methods)
         return results
 
-    def find(
-        self,
-        method: str,
-        dataset: str,
-        terms: Terms = USUAL,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Group | None:
-        """Return the group on these terms, if there is one; by default, of the usual settings."""
-        settings = self.usual_parameters(method) if parameters is None else parameters
-        return self._groups.get(_key(method, dataset, terms, settings))
+    def on(self, protocol: str, labels: Labels) -> Results:
+        """Return the same results with tables and figures of runs on other terms."""
+        other = copy(self)
+        other.terms = Terms(protocol, labels)
+        return other
 
-    def find_all(
-        self, methods: Iterable[str], datasets: Iterable[str], terms: Terms = USUAL
-    ) -> Groups:
+    def find(
+        self, method: str, dataset: str, parameters: Mapping[str, Any] | None = None
+    ) -> Group | None:
+        """Return the group on the main terms, if there is one; by default, of usual settings."""
+        settings = self.usual_parameters(method) if parameters is None else parameters
+        return self._groups.get(_key(method, dataset, self.terms, settings))
+
+    def find_all(self, methods: Iterable[str], datasets: Sequence[str]) -> Groups:
         """Return the groups of methods in their usual settings, where there are any."""
-        datasets = list(datasets)
         return {
             (method, dataset): group
             for method in methods
             for dataset in datasets
-            if (group := self.find(method, dataset, terms))
+            if (group := self.find(method, dataset))
         }
 
     def usual_parameters(self, method: str) -> dict[str, Any]:
@@ -216,13 +230,6 @@ class Results:
         Else those with the most records.
         """
         return self._usual.get(method, {})
-
-    @cached_property
-    def terms(self) -> Terms:
-        """Terms of the main tables and figures: the usual ones, or else those of most groups."""
-        counts = Counter(group.terms for group in self.groups)
-        found = counts.most_common(1)
-        return USUAL if USUAL in counts or not found else found[0][0]
 
     @property
     def headline(self) -> str:
@@ -264,10 +271,10 @@ class Results:
 
     def frame(self) -> pd.DataFrame:
         """Return every record that counts as a row of one frame."""
-        from kgnn.reports.records_csv import rows
+        from kgnn.benchmark.records_csv import row
         from kgnn.reports.table import data_frame
 
-        return data_frame(rows(self.records))
+        return data_frame(list(map(row, self.records)))
 
 
 def _key(method: str, dataset: str, terms: Terms, parameters: Mapping[str, Any]) -> str:

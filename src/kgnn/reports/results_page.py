@@ -14,13 +14,16 @@ from kgnn.reports.cases import shown_cases
 from kgnn.reports.page import drawings, render
 from kgnn.reports.paper import dataset_title
 from kgnn.reports.results import Group, Results, cpu_seconds
-from kgnn.reports.summary import how_it_was_made, summary_sentences, what_is_missing
+from kgnn.reports.summary import (
+    how_it_was_made,
+    summary_sentences,
+    summary_tables,
+    what_is_missing,
+)
 from kgnn.reports.table import counted, listed
-from kgnn.reports.tables import report_tables, summary_table, unfinished_table
+from kgnn.reports.tables import report_tables, unfinished_table
 
 TITLE = "Semi-supervised graph classification: results"
-_PERCENT = ("validation_accuracy", "accuracy_without_twins", "coverage")  # after the headline
-_SHARES = ("set_size", "calibration_error", "brier")
 _SIZES = ("labeled", "unlabeled", "validation", "test")
 
 
@@ -35,10 +38,9 @@ def results_page(results: Results, title: str = TITLE) -> str:
     ('<!doctype html>', True)
     """
     tables = {_name(table.title): table for table in report_tables(results)}
-    figures, why_none = drawings("figures", "result_charts", results, results.terms)
+    figures, why_none = drawings("figures", "result_charts", results)
     with threadpool_limits(1):  # matrices of layouts are small: more threads wait for each other
         cases = list(shown_cases(results))
-    short = summary_table(results)
     parts = {
         "summary": "In short",
         **{name: table.title for name, table in tables.items()},
@@ -54,7 +56,7 @@ def results_page(results: Results, title: str = TITLE) -> str:
         _summary(results),
         parts,
         told=summary_sentences(results),
-        short_table=None if short.is_empty else short,
+        short_tables=summary_tables(results),
         tables=list(tables.items()),
         figures=figures,
         without_figures=why_none,
@@ -86,7 +88,7 @@ def _name(title: str) -> str:
 
 
 class Details:
-    """How each number was made, as data for the page: everything once, cells refer to it."""
+    """How each number was made, as words for the page: everything once, cells refer to it."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
@@ -100,43 +102,64 @@ class Details:
     def data(self) -> dict[str, Any]:
         """Return plain values; what many records have in common is kept once, in ``shared``."""
         groups = [self._told(group) for group in self._results.groups]
-        return {"groups": groups, "shared": [json.loads(text) for text in self._shared]}
+        shared = [json.loads(text) for text in self._shared]
+        return {"groups": groups, "shared": shared, "headings": list(_OF_A_RUN)}
 
     def _told(self, group: Group) -> dict[str, Any]:
-        first = group.records[0]
+        first, n = group.records[0], len(group.records)
+        labeled, unlabeled, val, test = (first.result.get(name) for name in _SIZES)
+        mean = f"{group.mean:.2f}"
+        if n > 1:
+            mean += (
+                f" ± {group.std:.2f} over {n} runs; 95 % interval of the mean ± "
+                f"{group.interval:.2f} (t over runs, corrected for the overlap of splits)"
+            )
         every = {k: v for k, v in first.all_parameters.items() if k != "random_state"}
         return {
             "title": f"{group.title} on {dataset_title(group.dataset)}",
-            "protocol": group.protocol,
-            "labels": group.labels,
-            "labels_in_words": labels_in_words(group.labels),
-            "metric": METRICS[group.metric].title,
-            "mean": _rounded(group.mean),
-            "std": _rounded(group.std),
-            "interval": _rounded(group.interval),
-            "sizes": [first.result.get(name) for name in _SIZES],
+            "facts": {
+                METRICS[group.metric].title: mean,
+                "protocol": group.protocol,
+                "labels": labels_in_words(group.labels),
+                "graphs": f"{labeled} labeled, {unlabeled} unlabeled, {val} VAL, {test} TEST",
+            },
+            "runs": [_run(record, group.metric) for record in group.records],
             "parameters": group.parameters,
             "all_parameters": self._share(every),
-            "splits": [self._split(record) for record in group.records],
+            "commands": [record.cell.command for record in group.records],
+            "versions": sorted({self._share(record.versions) for record in group.records}),
+            "machines": sorted({self._share(record.machine) for record in group.records}),
         }
-
-    def _split(self, record: Record) -> list[Any]:
-        result = record.result
-        return [
-            record.cell.seed,
-            *(_rounded(result.get(name)) for name in (self._results.metric, *_PERCENT)),
-            *(_rounded(result.get(name), 4) for name in _SHARES),
-            _rounded(cpu_seconds(record)),
-            _rounded(result.get("peak_mib"), 0),
-            record.finished,
-            record.cell.command,
-            self._share(record.versions),
-            self._share(record.machine),
-        ]
 
     def _share(self, values: dict[str, Any]) -> int:
         return self._shared.setdefault(json.dumps(values), len(self._shared))
 
 
-def _rounded(value: float | None, digits: int = 2) -> float | None:
-    return None if value is None else round(float(value), digits)
+# What is told of a run: the headings, and where the numbers come from and how they are written.
+_OF_A_RUN = {
+    "split": ("seed", ".0f"),
+    "TEST %": ("metric", ".1f"),
+    "VAL %": ("validation_accuracy", ".1f"),
+    "without twins %": ("accuracy_without_twins", ".1f"),
+    "in label set %": ("coverage", ".1f"),
+    "set size": ("set_size", ".2f"),
+    "ECE %": ("ece", ".1f"),
+    "Brier": ("brier", ".3f"),
+    "CPU s": ("cpu", ".1f"),
+    "MiB": ("peak_mib", ".0f"),
+    "finished (UTC)": ("finished", ""),
+}
+
+
+def _run(record: Record, metric: str) -> list[str]:
+    error = record.result.get("calibration_error")
+    values = {
+        **record.result,
+        "ece": None if error is None else 100 * error,
+        "seed": record.cell.seed,
+        "metric": record.result[metric],
+        "cpu": cpu_seconds(record),
+        "finished": record.finished[:16].replace("T", " "),
+    }
+    told = ((values.get(name), form) for name, form in _OF_A_RUN.values())
+    return ["–" if value is None else format(value, form) for value, form in told]

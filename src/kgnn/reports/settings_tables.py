@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kgnn.estimator.metrics import METRICS
 from kgnn.evaluation.metrics import mean_and_std
-from kgnn.reports.comparison import (
-    ASSUMPTION,
-    Comparison,
-    compare_groups,
-)
-from kgnn.reports.method_tables import MARKS, TEST, terms_in_words
-from kgnn.reports.paper import (
-    dataset_title,
-    method_title,
-)
-from kgnn.reports.results import (
-    Group,
-    Results,
-    terms_of,
-)
-from kgnn.reports.table import (
-    Cell,
-    Row,
-    Table,
-    counted,
-    mean_with_std,
-    signed,
-)
+from kgnn.reports.comparison import ASSUMPTION, MARKS, TEST, Comparison, compare_groups
+from kgnn.reports.paper import dataset_title, method_title
+from kgnn.reports.results import Group, Results, terms_of
+from kgnn.reports.table import Cell, Row, Table, counted, mean_with_std, signed
 
 _NAMED = 2  # settings; of more changes at once, the others are counted
+# By dataset and settings, as JSON.
+_Columns = dict[str, dict[str, Cell]]
 
 
 def settings_tables(results: Results) -> list[Table]:
@@ -48,68 +32,66 @@ def settings_tables(results: Results) -> list[Table]:
     for method in results.methods:
         for terms in terms_of(changed):
             if own := [g for g in changed if g.method == method and g.terms == terms]:
-                tables += _settings_tables(results, own)
+                tables += _settings_tables(results.on(*terms), method, own)
     return tables
 
 
-def _settings_tables(results: Results, groups: Sequence[Group]) -> list[Table]:
+def _settings_tables(results: Results, method: str, groups: Sequence[Group]) -> list[Table]:
     """Build the tables of one method on the same terms."""
-    cells: dict[str, dict[str, Cell]] = {}
-    apart: dict[str, dict[str, Cell]] = {}
+    compared: _Columns = {}
+    apart: _Columns = {}
     for dataset in results.datasets:
         there = [group for group in groups if group.dataset == dataset]
-        own = results.find(groups[0].method, dataset, groups[0].terms)
-        compared = compare_groups(there, own) if own else [None] * len(there)
-        for group, each in zip(there, compared, strict=True):
-            cell = _difference(group, own, each) if each else accuracy_cell(group)
-            column = (cells if each else apart).setdefault(dataset, {})
+        own = results.find(method, dataset)
+        found = compare_groups(there, own) if own else [None] * len(there)
+        for group, each in zip(there, found, strict=True):
+            cell = _difference(group, own, each) if each else _accuracy(group)
+            column = (compared if each else apart).setdefault(dataset, {})
             column[json.dumps(group.parameters, sort_keys=True)] = cell
-    method, is_paper = groups[0].method, groups[0].protocol == "paper"
+    is_paper = results.terms.protocol == "paper"
     over = "seeds" if is_paper else "splits"
     defaults = "its usual ones" if results.usual_parameters(method) else "its defaults"
-    title = f"{method_title(method)} with other settings{terms_in_words(groups[0].terms)}"
+    title = f"{method_title(method)} with other settings{results.terms.in_words}"
     name, metric = results.title(method), results.headline
-    found = []
-    if cells:
-        same = any(cell.text == "same" for column in cells.values() for cell in column.values())
+    tables = []
+    if compared:
+        same = any(cell.text == "same" for column in compared.values() for cell in column.values())
         notes = [
             f"{metric} of {name} with these settings minus that with {defaults} on the same "
             f"{over}, in percentage points, ± the standard error of the mean"
             + ("." if is_paper else " with the correction of Nadeau & Bengio."),
-            ""
-            if is_paper
-            else f"▲ and ▼: significantly better or worse ({TEST.format(over='rows')}). "
-            f"{ASSUMPTION}",
-            f"same: the answers were the same as with {defaults}." if same else "",
-            "Last, the mean over the datasets on which a setting was run and changed something."
-            if len(cells) > 1
-            else "",
+            *([] if is_paper else [f"{_marked()} {ASSUMPTION}"]),
+            *([f"same: the answers were the same as with {defaults}."] if same else []),
+            *([_LAST] if len(compared) > 1 else []),
         ]
-        found.append(_settings_table(title, cells, notes, has_means=len(cells) > 1))
+        tables.append(_table(title, compared, " ".join(notes), has_means=len(compared) > 1))
     if apart:
-        title = f"{title}: {METRICS[results.metric].title}" if cells else title
+        title = f"{title}: {METRICS[results.metric].title}" if compared else title
         note = (
             f"{metric} on TEST in percent: mean ± standard deviation over {over}. These settings "
             f"have no {over} in common with runs of {name} with {defaults}."
         )
-        found.append(_settings_table(title, apart, [note], has_means=False))
-    return found
+        tables.append(_table(title, apart, note, has_means=False))
+    return tables
 
 
-def _settings_table(
-    title: str,
-    columns: Mapping[str, Mapping[str, Cell]],
-    notes: Iterable[str],
-    *,
-    has_means: bool,
-) -> Table:
-    settings = sorted({row for cells in columns.values() for row in cells}, key=_order)
+_LAST = "Last, the mean over the datasets on which a setting was run and changed something."
+
+
+def _marked() -> str:
+    return f"▲ and ▼: significantly better or worse ({TEST.format(over='rows')})."
+
+
+def _table(title: str, columns: _Columns, note: str, *, has_means: bool) -> Table:
+    every = {row for cells in columns.values() for row in cells}
+    # Single changes first, by name and then by value: numbers as such.
+    settings = sorted(every, key=lambda row: (len(json.loads(row)) > 1, _by_number(row)))
     rows = []
     for setting, told in zip(settings, _told(settings), strict=True):
         cells = [own.get(setting, Cell()) for own in columns.values()]
         rows.append(Row(told, (*cells, *([_mean(cells)] if has_means else []))))
     headings = ("setting", *map(dataset_title, columns), *(["mean"] if has_means else []))
-    return Table(title, headings, tuple(rows), " ".join(filter(None, notes)))
+    return Table(title, headings, tuple(rows), note)
 
 
 def _mean(cells: Sequence[Cell]) -> Cell:
@@ -122,19 +104,12 @@ def _mean(cells: Sequence[Cell]) -> Cell:
     return Cell(_with_error(mean, error), counted(len(there), "dataset"), value=mean)
 
 
-def _order(row: str) -> tuple[bool, list[tuple[str, bool, list[float], str]]]:
-    """Sort single changes first, by name and then by value."""
-    parameters = json.loads(row)
-    return len(parameters) > 1, [_place(name, value) for name, value in parameters.items()]
+def _by_number(text: str) -> list[tuple[float, str]]:
+    parts = re.split(r"(\d+(?:\.\d+)?(?:e-?\d+)?)", text)
+    return [(float(part), "") if at % 2 else (0.0, part) for at, part in enumerate(parts)]
 
 
-def _place(name: str, value: Any) -> tuple[str, bool, list[float], str]:
-    values = value if isinstance(value, list) else [value]
-    are_numbers = all(isinstance(each, (int, float)) for each in values)
-    return name, not are_numbers, list(map(float, values)) if are_numbers else [], str(value)
-
-
-def _told(rows: Iterable[str]) -> list[str]:
+def _told(rows: Sequence[str]) -> list[str]:
     """Write settings as ``--set`` takes them, in short where that tells them apart."""
     every = [
         [f"{k}={_value(v)}" for k, v in json.loads(row).items()] or ["defaults"] for row in rows
@@ -172,7 +147,7 @@ def _with_error(difference: float, error: float) -> str:
     return signed(difference) if math.isnan(error) else f"{signed(difference)} ± {error:.1f}"
 
 
-def accuracy_cell(group: Group) -> Cell:
+def _accuracy(group: Group) -> Cell:
     """Return mean ± deviation of a group, and over how many splits."""
     n = len(group.records)
     text = mean_with_std(group.mean, group.std, n)

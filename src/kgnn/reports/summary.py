@@ -1,4 +1,4 @@
-"""What records say in a few sentences: who is best, what is missing, how it was made."""
+"""What records say in short: who is best, what is missing, how it was made; and as Markdown."""
 
 from __future__ import annotations
 
@@ -10,41 +10,33 @@ from typing import Any
 
 from kgnn.benchmark.record import Record
 from kgnn.estimator.metrics import METRICS
+from kgnn.evaluation.metrics import mean_and_std
 from kgnn.evaluation.paired_tests import ALPHA
 from kgnn.evaluation.splits import labels_in_words
 from kgnn.reports.comparison import compare, rank_methods
-from kgnn.reports.paper import (
-    PAPER_DATASETS,
-    TABLE_2,
-    TABLE_3,
-    dataset_title,
-    method_title,
-)
-from kgnn.reports.results import USUAL, Results, code_revision, usual_splits
+from kgnn.reports.paper import PAPER_DATASETS, TABLE_2, TABLE_3, dataset_title, method_title
+from kgnn.reports.results import USUAL, Results, code_revision, on_common_splits
 from kgnn.reports.table import (
+    Cell,
+    Row,
+    Table,
     code_markdown,
     counted,
     escape_markdown,
     listed,
+    mean_with_std,
     signed,
     table_markdown,
 )
 from kgnn.reports.tables import (
     ablations,
-    best_methods,
     has_most_of,
     main_methods,
     report_tables,
-    summary_table,
     table_datasets,
-    unusual_terms,
+    unfinished_table,
 )
 
-_MOST_REASONS = 20
-_REPORTS = (
-    "kgnn report results --format markdown -o docs/results.md",
-    "kgnn report results -o page.html",
-)
 _PROTOCOLS = {
     "fair": (
         "Protocol fair: a new stratified split for each run, with 10 % of all graphs labeled "
@@ -64,11 +56,104 @@ _PROTOCOLS = {
 # Where the reference stands.
 
 
-def summary_sentences(results: Results) -> list[str]:
-    """Say where the reference stands among all methods and, if it is KGNN, its ablations."""
+def summary_tables(results: Results) -> list[Table]:
+    """Build the short tables that say where the reference stands, those that say something."""
+    return [each for each in (summary_table(results), standing_table(results)) if not each.is_empty]
+
+
+def summary_table(results: Results) -> Table:
+    """Build a short table: for each dataset the reference, what the paper has, and the best."""
+    methods, reference = main_methods(results), results.reference
+    ranking = rank_methods(results, methods, table_datasets(results))
+    is_compared = len(ranking.methods) > 1 and reference in ranking.methods
+    datasets = ranking.datasets if is_compared else ()
+    printed = TABLE_2.get(reference, {}) if _is_like_papers(results) else {}
+    name, title = results.title(reference), method_title(reference)
+    rows = []
+    for dataset in datasets:
+        found = results.find_all(ranking.methods, [dataset]).values()
+        groups = {group.method: group for group in on_common_splits(list(found))}
+        own, best = groups[reference], ranking.best(dataset)
+        n, low, high = len(own.records), own.mean - own.interval, own.mean + own.interval
+        shares = own.values("majority_share") if results.metric == "accuracy" else []
+        told = mean_with_std(groups[best[0]].mean, groups[best[0]].std, n)
+        cells = (
+            Cell(
+                mean_with_std(own.mean, own.std, n),
+                is_best=reference in best,
+                group=results.find(reference, dataset),
+            ),
+            Cell(f"{low:.1f} to {high:.1f}" if n > 1 else ""),
+            Cell(mean_with_std(*printed[dataset], n=5) if dataset in printed else ""),
+            Cell(f"{listed(map(method_title, best))}, {told}"),
+            Cell(f"{mean_and_std(shares)[0]:.1f}" if shares else ""),
+        )
+        rows.append(Row(dataset_title(dataset), cells))
+    headings = (
+        *("dataset", name, "95 % interval", f"{title} in the paper"),
+        *(f"best of {len(ranking.methods)}", "majority class"),
+    )
+    note = (
+        f"{results.headline} on TEST in percent: mean ± standard deviation over splits; the "
+        f"interval is that of {title}'s mean, corrected for overlapping splits."
+    )
+    parts = set(ablations(results)) - {reference}
+    note += f" Ablations are not among the {len(ranking.methods)}." if parts else ""
+    table = Table(f"{name} and the best method", headings, tuple(rows), note)
+    return table.without_empty_columns()
+
+
+def _is_like_papers(results: Results) -> bool:
+    return results.metric == "accuracy" and results.terms == USUAL
+
+
+def standing_table(results: Results) -> Table:
+    """Build a row of ranks and tests for the other methods, and one for the ablations of KGNN."""
     datasets, reference = table_datasets(results), results.reference
-    name, terms = results.title(reference), results.terms
-    own = {d: group for d in datasets if (group := results.find(reference, d, terms))}
+    rows, left_out = [], []
+    for others, methods in (
+        ("other method", main_methods(results)),
+        ("ablation", ablations(results)),
+    ):
+        ranking = rank_methods(results, methods, datasets)
+        ranks = {method: rank for method, rank in ranking.ranks.items() if method != reference}
+        if not ranks or reference not in ranking.ranks:
+            continue
+        best = min(ranks, key=lambda method: ranks[method])
+        first = sum(reference in ranking.best(dataset) for dataset in ranking.datasets)
+        compared = [c for d in ranking.datasets for c in compare(results, methods, d).values()]
+        verdicts = Counter(each.verdict for each in compared if not math.isnan(each.p))
+        tested = [f"{verdicts[each]} of {verdicts.total()}" for each in ("worse", "better")]
+        cells = (
+            f"{first} of {counted(len(ranking.datasets), 'dataset')}",
+            f"{ranking.ranks[reference]:.1f}",
+            f"{method_title(best)}, {ranks[best]:.1f}",
+            f"{ranking.critical_difference:.1f}",
+            *(tested if verdicts else ("", "")),
+        )
+        rows.append(Row(counted(len(ranks), others), tuple(map(Cell, cells))))
+        left_out += [d for d in datasets if d not in ranking.datasets]
+    name = method_title(reference)
+    headings = (
+        f"{results.title(reference)} among",
+        *("first on", "average rank", "best of the others", "critical difference"),
+        *("significantly better", "significantly worse"),
+    )
+    note = (
+        "Average ranks closer than the critical difference do not differ significantly (Nemenyi, "
+        f"α = {ALPHA:g}). Last: in how many comparisons with one method on one dataset {name} is "
+        "significantly better or worse."
+    )
+    if left_out:
+        named = listed(map(dataset_title, dict.fromkeys(left_out)))
+        note += f" Not counted, as some methods have no or few runs: {named}."
+    return Table(f"{name} among the methods", headings, tuple(rows), note)
+
+
+def summary_sentences(results: Results) -> list[str]:
+    """Say what a reader has to know of the reference and its runs."""
+    datasets, reference, terms = table_datasets(results), results.reference, results.terms
+    name, own = results.title(reference), results.find_all([reference], datasets)
     if not own:
         return [
             f"There are no runs of {name} to compare other methods with; "
@@ -77,62 +162,24 @@ def summary_sentences(results: Results) -> list[str]:
     told = []
     if terms != USUAL:
         told.append(
-            f"All that follows is of runs with {labels_in_words(terms.labels)} by the protocol "
+            f"These numbers are of runs with {labels_in_words(terms.labels)} by the protocol "
             f"{terms.protocol}."
         )
-    known, current = results.revisions[reference], code_revision(reference)
-    if current not in (None, known):
+    current = code_revision(reference)
+    if current not in (None, results.revisions[reference]):
         told.append(
             f"The numbers are of {name}; none of these records is of the current revision, "
             f"{current}."
         )
-    told += _standing(results, main_methods(results), datasets, "the {n} other methods")
-    told += _standing(results, ablations(results), datasets, "its {n} ablations")
-    printed = TABLE_2.get(reference, {}) if terms == USUAL else {}
-    gaps = [group.mean - printed[d].mean for d, group in own.items() if d in printed]
-    if gaps and results.metric == "accuracy":
+    printed = TABLE_2.get(reference, {}) if _is_like_papers(results) else {}
+    gaps = [group.mean - printed[d].mean for (_, d), group in own.items() if d in printed]
+    if gaps:
         told.append(
             f"Compared with the accuracy that the paper reports for {method_title(reference)}, "
             f"ours is {signed(sum(gaps) / len(gaps))} points on average over "
             f"{counted(len(gaps), 'dataset')}, from {signed(min(gaps))} to {signed(max(gaps))}."
         )
     return told
-
-
-def _standing(
-    results: Results, methods: Sequence[str], datasets: Sequence[str], others: str
-) -> list[str]:
-    """Say how the reference compares with others on the datasets that all of them have."""
-    terms, reference = results.terms, results.reference
-    ranking = rank_methods(results, methods, datasets, terms)
-    ranks = {method: rank for method, rank in ranking.ranks.items() if method != reference}
-    if not ranks or reference not in ranking.ranks:
-        return []
-    name, best = results.title(reference), min(ranks, key=lambda method: ranks[method])
-    first = [d for d in ranking.datasets if reference in best_methods(ranking, d)]
-    compared = [c for d in ranking.datasets for c in compare(results, methods, d, terms).values()]
-    verdicts = Counter(each.verdict for each in compared if not math.isnan(each.p))
-    told = [
-        f"Compared with {others.format(n=len(ranks))}, {name} is first on {len(first)} of "
-        f"{counted(len(ranking.datasets), 'dataset')}{_in_brackets(first)}. Its average rank is "
-        f"{ranking.ranks[reference]:.1f}; the best of the others is {method_title(best)} with "
-        f"{ranks[best]:.1f}. Ranks closer than {ranking.critical_difference:.1f} do not differ "
-        f"significantly (Nemenyi, α = {ALPHA:g}).",
-    ]
-    if verdicts:
-        told.append(
-            f"In {verdicts.total()} comparisons with one of these on one dataset, {name} is "
-            f"significantly better {verdicts['worse']} times and significantly worse "
-            f"{verdicts['better']} times."
-        )
-    left_out = [dataset_title(d) for d in datasets if d not in ranking.datasets]
-    if left_out:
-        told.append(f"Not counted, as some methods have no or few runs: {listed(left_out)}.")
-    return told
-
-
-def _in_brackets(datasets: Sequence[str]) -> str:
-    return f" ({listed([dataset_title(d) for d in datasets])})" if datasets else ""
 
 
 # What is missing.
@@ -147,61 +194,30 @@ def what_is_missing(results: Results) -> list[str]:
         if (current := code_revision(method)) and current > shown[method]
     ]
     lacking = [
-        f"{counted(results.without_metric, 'run')} without {METRICS[results.metric].title}"
-        if results.without_metric
-        else "",
-        *(
-            f"{counted(n, 'run')} of {method_title(method)} revision {revision}, as there are runs "
-            f"of revision {shown[method]}"
-            for (method, revision), n in sorted(results.outdated.items())
-        ),
+        f"{counted(n, 'run')} of {method_title(method)} revision {revision}, as there are runs of "
+        f"revision {shown[method]}"
+        for (method, revision), n in sorted(results.outdated.items())
     ]
-    lines = [f"Left out: {each}." for each in lacking if each]
+    if results.without_metric:
+        metric = METRICS[results.metric].title
+        lacking.insert(0, f"{counted(results.without_metric, 'run')} without {metric}")
+    lines = [f"Left out: {each}." for each in lacking]
     if newer:
         lines.append(f"The code is newer than the runs of {listed(newer)}.")
-    return [*lines, *_without_runs(results)]
-
-
-def _without_runs(results: Results) -> list[str]:
-    """Name what was not run, or fewer times than most: methods and datasets, then places."""
     printed = [table for table in (TABLE_2, TABLE_3) if has_most_of(results, table)]
     nowhere = [m for table in printed for m in table if m not in results.methods]
-    unseen = [d for d in PAPER_DATASETS if d not in results.datasets] if printed else []
-    lines = []
     if nowhere:
-        lines.append(f"No runs of {listed([method_title(m) for m in dict.fromkeys(nowhere)])}.")
+        lines.append(f"No runs of {listed(map(method_title, dict.fromkeys(nowhere)))}.")
+    unseen = [d for d in PAPER_DATASETS if d not in results.datasets] if printed else []
     if unseen:
-        lines.append(f"No runs on {listed(list(map(dataset_title, unseen)))}.")
+        lines.append(f"No runs on {listed(map(dataset_title, unseen))}.")
     # On any terms: what was run with other settings is in a table of its own.
     run = {(group.method, group.dataset) for group in results.groups}
-    places = results.find_all(results.methods, results.datasets, results.terms)
-    for dataset in dict.fromkeys(dataset for _, dataset in places):
-        title, usual = dataset_title(dataset), usual_splits(places, dataset)
-        none = [method_title(m) for m in results.methods if (m, dataset) not in run]
-        few = [
-            f"{method_title(method)} ({len(group.records)} of {usual})"
-            for (method, d), group in places.items()
-            if d == dataset and len(group.records) < usual
-        ]
-        lines += [f"No runs on {title}: {listed(none)}."] if none else []
-        lines += [f"Fewer runs on {title}: {listed(few)}."] if few else []
+    for dataset in results.datasets:
+        if none := [m for m in results.methods if (m, dataset) not in run]:
+            told = listed(map(method_title, none))
+            lines.append(f"No runs on {dataset_title(dataset)}: {told}.")
     return lines
-
-
-def _reasons(unfinished: Sequence[Record]) -> list[str]:
-    """Return a line for each outcome, method, dataset and terms, with its most frequent reason."""
-    by_place: dict[str, list[str]] = {}
-    for record in unfinished:
-        cell, unusual = record.cell, ", ".join(unusual_terms(record.cell))
-        where = f"{method_title(cell.method)} on {dataset_title(cell.dataset)}"
-        place = f"{where}{f' ({unusual})' if unusual else ''}, {record.outcome}"
-        by_place.setdefault(place, []).append(record.reason)
-    lines = [
-        f"{place} ({counted(len(reasons), 'run')}): {Counter(reasons).most_common(1)[0][0]}"
-        for place, reasons in by_place.items()
-    ]
-    more = len(lines) - _MOST_REASONS
-    return [*lines[:_MOST_REASONS], f"{more} more such lines."] if more > 0 else lines
 
 
 # How it was made.
@@ -235,27 +251,23 @@ def _variants(records: Sequence[Record], name: str) -> list[str]:
     return told
 
 
-# The page of results as Markdown.
+# As Markdown.
 
 
-def summary_markdown(results: Results, commands: str | None = None) -> str:
-    """Return the whole page of results.
-
-    ``commands`` make the records and the page, one a line. Unless given, they are those of the
-    paper's tables where the records are of these.
-    """
-    commands = _commands(results) if commands is None else commands
-    missing = [*what_is_missing(results), *_reasons(results.unfinished)]
+def summary_markdown(results: Results, commands: str = "") -> str:
+    """Return the whole page of results, with the commands that made it, one a line."""
+    unfinished = unfinished_table(results.unfinished)
+    missing = what_is_missing(results) or ["No place of the tables is empty."]
     parts = [
         "# Results",
-        _bullets(summary_sentences(results)),
-        _summary_table(results),
+        readme_markdown(results),
         *(
             f"## {escape_markdown(table.title)}\n\n{table_markdown(table)}"
             for table in report_tables(results)
         ),
         "## What is missing",
-        _bullets(missing or ["No place of the tables is empty."]),
+        _bullets(missing),
+        table_markdown(unfinished) if unfinished.rows else "",
         "## How it was made",
         code_markdown(commands) if commands else "",
         _bullets(how_it_was_made(results)),
@@ -267,35 +279,9 @@ def summary_markdown(results: Results, commands: str | None = None) -> str:
 
 
 def readme_markdown(results: Results) -> str:
-    """Return the short version, a table and sentences."""
-    return f"{_summary_table(results)}\n\n{_bullets(summary_sentences(results))}".strip()
-
-
-def _summary_table(results: Results) -> str:
-    table = summary_table(results)
-    return "" if table.is_empty else table_markdown(table).strip()
-
-
-def _commands(results: Results) -> str:
-    """Return the commands that make the paper's tables, as far as the records are of these."""
-    settings = [set(group.parameters) for group in results.groups if group.parameters]
-    are_tables = {
-        "table2": has_most_of(results, TABLE_2),
-        "table3": has_most_of(results, TABLE_3),
-    }
-    if not any(are_tables.values()):
-        return ""
-    is_there = {
-        **are_tables,
-        "fig-label-ratio": any(
-            group.labels != USUAL.labels for group in results.groups if group.protocol != "budget"
-        ),
-        "fig-dimensions": {"width"} in settings,
-        "fig-hops": {"hops"} in settings,
-        "choices": any(each not in ({"width"}, {"hops"}) for each in settings),
-    }
-    made = [f"kgnn bench {grid} -o results" for grid, is_run in is_there.items() if is_run]
-    return "\n".join([*made, *_REPORTS])
+    """Return the short version, tables and sentences."""
+    tables = map(table_markdown, summary_tables(results))
+    return "\n".join([*tables, _bullets(summary_sentences(results))]).strip()
 
 
 def _bullets(sentences: Iterable[str]) -> str:

@@ -84,6 +84,13 @@ class Table:
         """Whether all cells are empty."""
         return not any(cell.text for row in self.rows for cell in row.cells)
 
+    def without_empty_columns(self) -> Table:
+        """Return the table with the columns that have any text."""
+        kept = [i for i in range(len(self.headings) - 1) if any(r.cells[i].text for r in self.rows)]
+        rows = [row._replace(cells=tuple(row.cells[i] for i in kept)) for row in self.rows]
+        headings = (self.headings[0], *(self.headings[i + 1] for i in kept))
+        return replace(self, headings=headings, rows=tuple(rows))
+
     def frame(self) -> pd.DataFrame:
         """Return the numbers as a data frame, for each heading ``value``, ``std``, ``mark``, ….
 
@@ -166,7 +173,7 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(several: Iterable[str]) -> str:
     """Write words as a list.
 
     Examples
@@ -174,6 +181,7 @@ def listed(words: Sequence[str]) -> str:
     >>> listed(["DD"]), listed(["DD", "COLLAB"]), listed(["a", "b", "c"])
     ('DD', 'DD and COLLAB', 'a, b and c')
     """
+    words = list(several)
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 

@@ -36,21 +36,16 @@ def records_csv(records: Iterable[Record], for_spreadsheets: bool = False) -> st
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    for row in rows(records):
-        writer.writerow({k: harmless(v) for k, v in row.items()} if for_spreadsheets else row)
+    for each in map(row, records):
+        writer.writerow({k: harmless(v) for k, v in each.items()} if for_spreadsheets else each)
     return buffer.getvalue()
 
 
-def rows(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return each record as a row, by the names in ``COLUMNS``."""
-    return [_row(record) for record in records]
-
-
-def _row(record: Record) -> dict[str, Any]:
-    cell = {name: getattr(record.cell, name) for name in _CELL}
+def row(record: Record) -> dict[str, Any]:
+    """Return a record as a row, by the names in ``COLUMNS``."""
     return {
         "key": record.cell.key,
-        **cell,
+        **{name: getattr(record.cell, name) for name in _CELL},
         "parameters": _json(record.cell.parameters),
         "outcome": record.outcome,
         "reason": record.reason,

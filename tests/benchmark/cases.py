@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from kgnn.benchmark.record import Record
-from tests.reports.stores import record as done
-from tests.reports.stores import records
+from tests.benchmark.stores import record as done
+from tests.benchmark.stores import records
 
 
 def graph(number: Any, name: str, n_nodes: int = 6, **more: Any) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def case(name: str = "ring", **more: Any) -> dict[str, Any]:
     """One case: p says the second class, q rightly the first."""
     attended = [graph(i, name if i else "other", weight=0.5 / (i + 1)) for i in range(3)]
     found = graph(7, name, gnn=[0.2, 0.8], memory=[0.7, 0.3], attended=attended)
-    return {**found, **more}
+    return {**found, "classes": [name, "other"], **more}
 
 
 def record_with_cases(*cases: dict[str, Any], dataset: str = "DD", seed: int = 0) -> Record:
