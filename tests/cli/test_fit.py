@@ -446,7 +446,7 @@ def test_of_many_bad_molecules_the_first_are_listed_and_all_are_counted(kgnn, fi
     done = fit(kgnn, "--skip-bad", data="mol.csv")
     assert done.code == 0, done.err
     assert "mol.csv (SMILES in CSV, classes from its column label)" in done.err
-    assert "30 could not be read" in done.err
+    assert "Skipped 30 graphs" in done.err
     assert "… and 10 more" in done.err
 
 

@@ -13,6 +13,7 @@ from kgnn.evaluation.metrics import (
     Met,
     Scores,
     calibration_error,
+    out_of_fold_interval,
     quality,
     recalls,
     recalls_apart,
@@ -182,6 +183,14 @@ def test_it_can_be_written_as_json(drawn):
     proba, _, labels = drawn
     record = quality(labels, proba, ["c0", "c1", "c2"]).record()
     assert json.loads(json.dumps(record))["n"] == 200
+
+
+def test_predictions_out_of_fold_are_fewer_than_independent_ones():
+    assert out_of_fold_interval(0.8, 150) == wilson_interval(0.8, 100)
+    labels, proba = ["a"] * 8 + ["b"] * 2, np.tile([0.9, 0.1], (10, 1))
+    plain, dependent = (quality(labels, proba, "ab", out_of_fold=each) for each in (False, True))
+    assert dependent.interval[0] < plain.interval[0] < 0.8 < plain.interval[1]
+    assert replace(dependent, interval=plain.interval) == plain
 
 
 def test_the_interval_is_wilson_s_and_never_empty():

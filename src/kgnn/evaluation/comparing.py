@@ -26,7 +26,7 @@ from kgnn.estimator.labels import encode_labels
 from kgnn.estimator.metrics import METRICS, Metric, choosing_by, require_metric
 from kgnn.estimator.registry import entries, method_class
 from kgnn.evaluation.holding_out import check_labels, left_out_rows, why_unjudged
-from kgnn.evaluation.metrics import wilson_interval
+from kgnn.evaluation.metrics import out_of_fold_interval
 from kgnn.evaluation.paired_tests import ALPHA, fewest_apart, holm, resamples, sign_test
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.graphs.interop import as_dataset
@@ -387,7 +387,7 @@ class _Judge:
         loss = METRICS["log_loss"].judge(self.targets, proba)
         if self.metric == "accuracy":
             right = proba.argmax(axis=1) == self.targets
-            return _Scored(score, wilson_interval(score, len(right)), loss, right)
+            return _Scored(score, out_of_fold_interval(score, len(right)), loss, right)
         sample = np.array([metric.judge(self.targets[rows], proba[rows]) for rows in self._draws])
         half = student_t.ppf(1 - ALPHA / 2, self._freedom) * self._error(sample)
         low, high = metric.bounds

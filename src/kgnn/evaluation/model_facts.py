@@ -134,7 +134,12 @@ def held_out_quality(model: GraphClassifier) -> Quality | None:
     if held is None or not len(held.targets):
         return None
     classes = model.class_names
-    return quality([classes[target] for target in held.targets], held.proba, classes)
+    return quality(
+        [classes[target] for target in held.targets],
+        held.proba,
+        classes,
+        out_of_fold=not model.fitted_on_["validation"],
+    )
 
 
 def basis_in_words(model: GraphClassifier) -> str:

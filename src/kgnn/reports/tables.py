@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kgnn.benchmark.record import Cell as BenchmarkCell
 from kgnn.benchmark.record import Record
 from kgnn.estimator.metrics import METRICS
-from kgnn.evaluation.metrics import mean_and_std, recalls_apart, wilson_interval
+from kgnn.evaluation.metrics import mean_and_std, out_of_fold_interval, recalls_apart
 from kgnn.evaluation.paired_tests import ALPHA
 from kgnn.evaluation.splits import labels_in_words
 from kgnn.reports.comparison import ASSUMPTION, MARKS, TEST, Comparison, compare, rank_methods
@@ -289,7 +289,7 @@ def _expected(group: Group) -> Cell:
 
 def _is_covered(result: Mapping[str, Any]) -> bool:
     """Tell whether the accuracy on TEST is in the interval that the user is shown."""
-    low, high = wilson_interval(result["expected_accuracy"] / 100, result["expected_on"])
+    low, high = out_of_fold_interval(result["expected_accuracy"] / 100, result["expected_on"])
     return low <= result["accuracy"] / 100 <= high
 
 
