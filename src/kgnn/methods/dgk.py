@@ -164,7 +164,7 @@ class DeepKernel(TransformerMixin, BaseEstimator):
             raise ValueError("the vectors of substructures do not belong together")
 
     def transform(self, graphs: GraphDataset) -> sparse.csr_array:
-        """Return features: coordinates of what has a vector, then counts of what has none."""
+        """Return features: coordinates of substructures with vectors, then other counts."""
         check_is_fitted(self, "base_")
         counts, squares = self.base_.transform_with_lengths(as_dataset(graphs))
         if self.embedding is None:
@@ -263,7 +263,7 @@ def _of_graphlets(featurizer: Graphlets, graphs: GraphDataset) -> sparse.csr_arr
 
 
 def _indicator(columns: Numbers, n_columns: int) -> sparse.csr_array:
-    """Return which column each node has; none for −1."""
+    """Return the column of each node; nodes with −1 have none."""
     nodes = np.flatnonzero(columns >= 0)
     values = np.ones(len(nodes))
     return sparse.csr_array((values, (nodes, columns[nodes])), shape=(len(columns), n_columns))

@@ -56,7 +56,7 @@ class EnsembleSelf(PaperSettings, GNNSettings, MemorySettings, TrainingSettings,
 
 @configured
 class EnsembleNetwork(nn.Module):
-    """Classifies the concatenation of H(G) and what the memory reads; all is trained jointly.
+    """Classifies the concatenation of H(G) and the memory's readout; all parts train jointly.
 
     ``width`` and ``dropout`` are those of the classifier.
     """
@@ -88,14 +88,14 @@ class EnsembleNetwork(nn.Module):
 
 
 class Prepared(NamedTuple):
-    """Graphs as both networks read them."""
+    """Batches of graphs for both networks."""
 
     batches: Batches
     features: Rows
 
 
 class JointNetwork(Network):
-    """One module that reads what a GNN and a memory prepare.
+    """A joint module on the prepared inputs of a GNN and a memory.
 
     ``build`` maps the modules of both to the module that is trained.
     """

@@ -1,4 +1,4 @@
-"""The family of kernel methods: features of graphs, a support vector machine, choices on VAL."""
+"""Base of kernel methods: graph features, a support vector machine, and model selection."""
 
 from __future__ import annotations
 
@@ -155,9 +155,9 @@ class FeaturizedClassifier(GraphClassifier):
 
 @parameters
 class EmbeddedClassifier(FeaturizedClassifier):
-    """A support vector machine on vectors that are learned from labeled and unlabeled graphs.
+    """A support vector machine on embeddings learned from labeled and unlabeled graphs.
 
-    Choices are made as in `FeaturizedClassifier`.
+    Model selection is that of `FeaturizedClassifier`.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class SupportKernel:
 
     @classmethod
     def of(cls, support: Features, width: float | None) -> SupportKernel:
-        """Return the inner product, or a Gaussian of so many mean squared distances' width."""
+        """Return the inner product, or a Gaussian of this many mean squared distances."""
         products = gram(support)
         if width is None:
             trace = float(products.trace())
@@ -205,7 +205,7 @@ class SupportKernel:
         return {**vars(self), "values": np.empty((0, 0))}
 
     def require_sound(self) -> None:
-        """Refuse a kernel, read from a file, that compares with nothing or scales to nothing."""
+        """Refuse a kernel, read from a file, without labeled graphs or with an invalid scale."""
         is_table = len(self.support.shape) == 2 and self.support.dtype.kind in "iuf"
         if not is_table or not self.factor > 0:
             raise ValueError("a kernel has no labeled graphs to compare with, or no scale")
@@ -222,7 +222,7 @@ class SupportKernel:
 
 @dataclass
 class Member:
-    """One candidate: a featurizer, a kernel, a fitted machine and how well it did."""
+    """One candidate: a featurizer, a kernel, a fitted machine and its score."""
 
     featurizer: Featurizer
     kernel: SupportKernel
@@ -339,7 +339,7 @@ Worth = Callable[[Floats, Ints], float]  # of calibrated scores, and the true cl
 
 
 def _best(candidates: list[Candidate], scores: list[float], n: int) -> list[Candidate]:
-    """Return the n best, best first; of equals, those listed first."""
+    """Return the n best, best first; ties go to those listed first."""
     return [candidates[place] for place in np.argsort(-np.array(scores), kind="stable")[:n]]
 
 

@@ -1,4 +1,4 @@
-"""GraphCL: an encoder that recognizes a graph in a changed view of it, fine-tuned on labels.
+"""GraphCL: contrastive pre-training on augmented views of graphs, then fine-tuning on labels.
 
 Views and their contrast, which other methods share, are in `kgnn.engine.pretraining`.
 """

@@ -1,4 +1,4 @@
-"""JOAO: contrast of views, with augmentations drawn by a law that follows their losses.
+"""JOAO: contrastive pre-training with augmentations drawn according to their losses.
 
 Views and their contrast, which other methods share, are in `kgnn.engine.pretraining`.
 """
@@ -20,7 +20,7 @@ from kgnn.methods.pretrained import PretrainedClassifier
 
 @parameters
 class JOAO(PretrainedClassifier):
-    """Joint augmentation optimization: pairs of views that are hard to match come more often.
+    """Joint augmentation optimization: pairs of views that are hard to match are drawn more often.
 
     After each epoch the probabilities of the 25 pairs of augmentations take a step towards those
     with a large loss. See `PretrainedClassifier` for the other parameters.

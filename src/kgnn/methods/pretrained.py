@@ -1,4 +1,4 @@
-"""The family of methods whose encoder is trained without labels, before or within `fit`."""
+"""Base of methods whose encoder is pre-trained without labels, before or within `fit`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from kgnn.seeds import seeded_torch
 
 @parameters
 class Pretraining(GNNSettings, TrainingSettings):
-    """A GIN whose layers can be pre-trained without labels; a subclass writes `_pretrain`.
+    """A GIN whose layers can be pre-trained without labels; a subclass implements `_pretrain`.
 
     See `GNNSettings` and `TrainingSettings` for the other parameters.
 
@@ -126,7 +126,7 @@ class Pretraining(GNNSettings, TrainingSettings):
 
 @parameters
 class PretrainedClassifier(Pretraining, NeuralClassifier):
-    """A GIN whose layers learn from all training graphs in `fit`, before labels come in.
+    """A GIN whose layers are pre-trained on all training graphs in `fit`, then fine-tuned.
 
     With ``pretrained`` a saved encoder takes its place. Fine-tuning is that of `NeuralClassifier`:
     a new classifier on top, and all weights move. See `Pretraining` for the other parameters.
@@ -162,7 +162,7 @@ class PretrainedClassifier(Pretraining, NeuralClassifier):
 
 @dataclass(frozen=True)
 class EncoderPlan:
-    """What the shapes and the meaning of an encoder's weights depend on."""
+    """The settings that determine the shapes and the meaning of an encoder's weights."""
 
     encoder: Encoder
     width: int
@@ -172,7 +172,7 @@ class EncoderPlan:
 
 @dataclass(frozen=True, eq=False)
 class SavedEncoder:
-    """A pre-trained encoder with all that is needed to use it elsewhere."""
+    """A pre-trained encoder with everything needed to use it elsewhere."""
 
     plan: EncoderPlan
     weights: dict[str, Tensor]  # of the layers of a `kgnn.engine.gin.GIN`, by name
@@ -181,7 +181,7 @@ class SavedEncoder:
     loss: list[float] = field(default_factory=list)  # of pre-training, by epoch
 
     def require(self, wanted: EncoderPlan, module: nn.Module) -> None:
-        """Refuse to replace the weights of a module that was made for another plan."""
+        """Refuse a module with other settings than the encoder's."""
         for name in ("encoder", "width", "layers"):
             mine, yours = getattr(self.plan, name), getattr(wanted, name)
             if mine != yours:
@@ -229,7 +229,7 @@ class SavedEncoder:
         return encoder
 
     def require_sound(self) -> None:
-        """Refuse what has other types than it should; a file may claim anything."""
+        """Refuse values read from a file that have the wrong types."""
         plan, nodes = self.plan, self.plan.node_features
         numbers = (plan.width, plan.layers)
         edges = nodes.edges
