@@ -1,4 +1,4 @@
-"""Rows of a `GraphDataset` as the tensors that a network reads."""
+"""Batches of graphs as tensors for a network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NODES_PER_PASS = 1 << 16
 
 
 class Batch(ABC):
-    """Several graphs as a network sees them: vectors for rows that stand for nodes.
+    """Several graphs as input of a network: vectors for rows that represent nodes.
 
     There may be one row per node (`GraphBatch`), or one per color at each depth
     (`kgnn.engine.fast.quotients.ColorBatch`); a GIN gives the same result on both.
@@ -42,7 +42,7 @@ class Batch(ABC):
         """Return the sums over the nodes of each graph."""
 
     def messages(self, depth: int) -> Messages | None:
-        """Return what rows send into a depth, which `sums` then sum; None for the rows alone."""
+        """Return the messages of rows into a depth, for `sums`; None for the rows themselves."""
         return None
 
     def weights(self, depth: int) -> Weights | None:
@@ -90,7 +90,7 @@ class GraphBatch(Batch):
         return WithNeighbors(Product(self.neighbors.numpy(), self.arc_offsets.numpy()[:-1]))
 
     def messages(self, depth: int) -> Messages | None:
-        """Return what each node sends along edges of each kind, the same at each depth."""
+        """Return the messages of nodes along edges of each kind, the same at each depth."""
         return None if self.received is None else self.received.messages
 
     def graph_sums(self, depth: int) -> OverGraphs:

@@ -1,4 +1,4 @@
-"""Passes through a network that leave no trace in it, and passes without dropout.
+"""Forward passes that do not change BatchNorm's statistics, and passes without dropout.
 
 Second views, teachers and adversarial directions are computed by extra passes, whose graphs must
 not be counted again in the running statistics of BatchNorm.

@@ -1,4 +1,4 @@
-"""The only gradient loop: shuffled batches, Adam, averaged weights, checkpoints to choose from."""
+"""The training loop: shuffled batches, Adam, averaged weights, checkpoints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLIP = 5.0
 
 @dataclass
 class History:
-    """What happened, epoch by epoch."""
+    """Losses and scores by epoch."""
 
     loss: list[float] = field(default_factory=list)  # mean over the training steps
     score: list[float] = field(default_factory=list)  # of each checkpoint; empty if not judged
@@ -31,7 +31,7 @@ class History:
     interrupted: bool = False  # by Ctrl-C; the epochs until then count
 
     def require_sound(self) -> None:
-        """Refuse a history, read from a file, in which an epoch has not all that others have."""
+        """Refuse a history, read from a file, in which epochs have different entries."""
         n = len(self.loss)
         if any(len(each) != n for each in self.parts.values()) or not -1 <= self.best_epoch <= n:
             raise ValueError("the history of a training does not belong together")

@@ -67,7 +67,7 @@ class Forest:
         )
 
     def require_sound(self) -> None:
-        """Refuse trees, read from a file, that ask or go where nothing is."""
+        """Refuse trees, read from a file, with invalid features or children."""
         n_nodes = len(self.left)
         shapes = {each.shape for each in (self.left, self.right, self.feature, self.threshold)}
         if shapes != {(n_nodes,)} or self.shares.shape[:1] != (n_nodes,) or self.shares.ndim != 2:

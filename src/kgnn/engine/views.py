@@ -34,7 +34,7 @@ Augmentation: TypeAlias = "Callable[[GraphDataset, float, np.random.Generator], 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Graphs that differ a little from those they came from."""
+    """Randomly changed copies of graphs."""
 
     graphs: GraphDataset  # as many as there were, in the same order
     masked: Mask  # nodes of ``graphs`` whose features a network must not see
@@ -44,7 +44,7 @@ class View:
 
     @classmethod
     def unmasked(cls, graphs: GraphDataset) -> View:
-        """Return a view in which all features are seen."""
+        """Return a view without masked nodes."""
         return cls(graphs, np.zeros(graphs.n_nodes, dtype=np.bool_))
 
 
