@@ -41,7 +41,7 @@ def test_the_page_is_written_and_its_size_told(store, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<title>My &lt;results&gt;</title>" in page
     assert "page.html" in done.stderr
-    assert "KiB, made of 13 records" in done.stderr
+    assert "KiB, from 13 records" in done.stderr
 
 
 def test_several_stores_are_read_together_and_copies_count_once(store, tmp_path):
@@ -75,7 +75,7 @@ def test_what_is_done_counts_whatever_the_order_of_stores(tmp_path, changes, wan
         stores = [str(tmp_path / name) for name in order]
         ended = CliRunner().invoke(app, ["report", *stores, *options])
         assert ended.exit_code == 0, ended.output
-        assert "made of 1 record." in ended.stderr
+        assert "from 1 record." in ended.stderr
         [row] = csv.DictReader((tmp_path / "all.csv").read_text(encoding="utf-8").splitlines())
         assert (row["outcome"], row["reason"]) == wanted
 
@@ -97,7 +97,7 @@ def test_damaged_files_are_told_of_and_left_out(tmp_path):
         [warning] = [line for line in told if str(path) in line]
         assert warning.startswith("warning: ")
         assert "It is left out: delete it, or run its grid again" in warning
-    assert last.endswith("made of 1 record.")
+    assert last.endswith("from 1 record.")
     store.path(good.cell).unlink()
     none_left = report(store.folder, "-o", tmp_path / "page.html")
     assert none_left.returncode == 1
@@ -145,7 +145,7 @@ def test_a_small_file_has_a_size(tmp_path):
     store.put(unfinished("failed", "wl", "DD", "out of memory"))
     done = report(store.folder, "--format", "csv", "-o", tmp_path / "all.csv")
     size = (tmp_path / "all.csv").stat().st_size
-    assert f"all.csv, {size} bytes, made of 1 record." in done.stderr
+    assert f"all.csv, {size} bytes, from 1 record." in done.stderr
 
 
 def test_what_cannot_be_done_is_said_in_one_line(store, tmp_path):
