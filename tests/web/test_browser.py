@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 import signal
@@ -16,8 +17,10 @@ import numpy as np
 import pytest
 
 from kgnn.graphs.datasets.toy import cycles_and_trees
+from kgnn.graphs.molecules import from_smiles
 from kgnn.graphs.packing import concatenate, pack
 from kgnn.graphs.readers import jsonl
+from kgnn.methods.wl_linear import WLLinear
 
 _CHROMIUM = shutil.which("chromium")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -27,13 +30,10 @@ _HOSTILE = "<script>document.title='broken'</script>"
 
 
 class Server:
-    """``kgnn label`` in a process of its own."""
+    """A command that serves pages, in a process of its own."""
 
-    def __init__(self, folder: Path, data: str, *words: str) -> None:
-        self.project = folder / "project"
-        self._words = ["label", data, "-o", str(self.project), "--port", "0", "--no-browser"]
-        self._words += ["--method", "ldp", "--set", "trees=20", *words]
-        self._folder = folder
+    def __init__(self, folder: Path, *words: str) -> None:
+        self._words, self._folder = [*words, "--port", "0"], folder
         self.start()
 
     def start(self) -> None:
@@ -59,6 +59,11 @@ class Server:
         return code
 
 
+def _labeling(folder: Path, data: str, *words: str) -> Server:
+    quick = ["--method", "ldp", "--set", "trees=20", "--no-browser", *words]
+    return Server(folder, "label", data, "-o", "project", *quick)
+
+
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as running:
@@ -80,7 +85,8 @@ def open_page(browser):
         page.on("pageerror", lambda error: complaints.append(str(error)))
 
         def listen(message):
-            is_expected = "net::ERR_" in message.text or "409" in message.text  # a killed server
+            # A killed server, and refusals that a test asks for.
+            is_expected = any(each in message.text for each in ("net::ERR_", "409", "422"))
             if message.type in ("error", "warning") and not is_expected:
                 complaints.append(message.text)
 
@@ -118,7 +124,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(folder):
-    server = Server(folder, "graphs.jsonl", "--without-targets", "--every", "0")
+    server = _labeling(folder, "graphs.jsonl", "--without-targets", "--every", "0")
     yield server
     assert server.end(signal.SIGTERM) == 0
 
@@ -327,17 +333,261 @@ def test_a_large_graph_and_a_hostile_name_are_shown(server, open_page):
         if name != _HOSTILE:
             assert time.perf_counter() - start < 5
             assert "groups" in page.text_content("#size")
-        before = page.get_attribute("#paper svg", "viewBox")
-        page.keyboard.press("+")
-        assert page.get_attribute("#paper svg", "viewBox") != before
         assert page.title() != "broken"
+
+
+def test_a_drawing_is_zoomed_and_moved_by_keys_buttons_wheel_and_mouse(server, open_page):
+    page = open_page(server)
+    _ready(page)
+    box = page.locator("#stage").bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def view() -> list[float]:
+        return [float(each) for each in page.get_attribute("#paper svg", "viewBox").split()]
+
+    def drag() -> None:
+        page.mouse.move(*middle)
+        page.mouse.down()
+        page.mouse.move(middle[0] + 50, middle[1])
+        page.mouse.up()
+
+    whole = view()
+    ways = (
+        lambda: page.keyboard.press("+"),
+        lambda: page.click("[data-zoom=in]"),
+        lambda: (page.mouse.move(*middle), page.mouse.wheel(0, -200)),
+    )
+    for zoom in ways:
+        zoom()
+        _until(page, f"document.querySelector('#paper svg').viewBox.baseVal.width < {whole[2]}")
+        page.keyboard.press("0")
+        assert view() == pytest.approx(whole)
+    drag()
+    assert view()[0] < whole[0]
+    assert view()[2:] == pytest.approx(whole[2:])
+    page.click("[data-zoom=all]")
+    assert view() == pytest.approx(whole)
+
+
+def test_skipped_graphs_come_again_and_the_help_names_the_keys(server, open_page):
+    page = open_page(server)
+    _ready(page)
+    first, before = _name(page), page.text_content("#count")
+    page.keyboard.press(" ")
+    _until(page, f"document.getElementById('name').textContent !== {json.dumps(first)}")
+    page.keyboard.press("u")
+    assert _name(page) == first
+    seen = set()
+    while (name := _name(page)) not in seen:
+        seen.add(name)
+        page.keyboard.press(" ")
+        _until(
+            page,
+            f"!['…', {json.dumps(name)}].includes(document.getElementById('name').textContent)",
+        )
+    assert len(seen) == 61 - len(_labeled(server))
+    assert page.is_hidden("#done")
+    assert page.text_content("#count") == before
+    page.keyboard.press("?")
+    assert "skip: ask again later" in page.text_content("#help")
+    page.click("#help .close")
+    assert page.is_hidden("#help")
+
+
+def test_an_answer_on_the_page_of_a_graph_is_given_and_undone_by_keys(server, open_page):
+    page = open_page(server)
+    key = page.evaluate(
+        "fetch('/api/table').then(r => r.json()).then(t => t.graph[t.answer.indexOf(null)])"
+    )
+    page.goto(f"{server.address}/explain/{key}")
+    page.wait_for_selector("#classes button")
+    page.wait_for_selector("#history li")
+    assert page.is_disabled("[data-do=undo]")
+    page.keyboard.press("2")
+    page.wait_for_selector("#classes button[aria-pressed=true]:has-text('tree')")
+    page.keyboard.press("u")
+    page.wait_for_selector("#history li:has-text('undone')")
+    assert page.locator("#classes button[aria-pressed=true]").count() == 0
+
+
+@pytest.fixture(scope="module")
+def doubted(tmp_path_factory):
+    """A project with a model, a label that is wrong, and graphs of an unusual size."""
+    folder = tmp_path_factory.mktemp("doubted")
+    graphs = cycles_and_trees(60)
+    targets = graphs.targets.copy()
+    targets[5] = 1 - targets[5]
+    targets[40:] = -1
+    names = np.array([str(row) for row in range(60)])
+    graphs = replace(graphs, graph_names=names).with_targets(targets)
+    ring, names = np.arange(400), ["ring of 400"]
+    large = pack("large", [400], ring, (ring + 1) % 400, targets=["cycle"], graph_names=names)
+    both = concatenate([graphs, large.with_targets([-1])])
+    jsonl.write(both, folder / "graphs.jsonl")
+    server = _labeling(folder, "graphs.jsonl", "--every", "0")
+    yield server
+    server.end(signal.SIGTERM)
+
+
+def test_filters_find_what_the_table_says(doubted, open_page):
+    page = open_page(doubted, "/learn")
+    page.click("#learn")
+    _until(page, "document.querySelectorAll('#curve .point').length === 1", 120)
+    _until(page, "document.getElementById('status').textContent.includes('expected')")
+    page.goto(f"{doubted.address}/explore")
+    page.wait_for_selector("#grid .tile")
+    _until(page, "fetch('/api/table').then(r => r.json()).then(t => t.asked > 0)")
+    table = page.evaluate("fetch('/api/table').then(r => r.json())")
+
+    def found(**wanted: str) -> int:
+        for name, value in wanted.items():
+            control = f"[name={name}]"
+            if name in ("least", "most"):
+                page.fill(control, value)
+            else:
+                page.select_option(control, value)
+        page.wait_for_timeout(400)
+        n = int(page.text_content("#found").split()[0])
+        for name in wanted:
+            page.fill(f"[name={name}]", "") if name in ("least", "most") else page.select_option(
+                f"[name={name}]", index=0
+            )
+        return n
+
+    assert found(prediction="=tree") == table["prediction"].count("tree") > 0
+    sure = [share for share in table["confidence"] if share >= 0.9]
+    assert found(least="90") == len(sure) < 61
+    assert found(answer="=cycle") == table["label"].count("cycle") > 0
+    assert found(only="novel") == sum(each is not None for each in table["unlike"]) > 0
+    assert table["unlike"][table["name"].index("ring of 400")]
+    assert found(only="suspicious") == sum(each is not None for each in table["suspicious"]) > 0
+    assert found(only="disagree") == 0  # this method is one part
+
+
+def test_a_wrong_label_is_seen_beside_what_contradicts_it_and_changed(doubted, open_page):
+    page = open_page(doubted, "/check")
+    page.wait_for_selector(".doubt")
+    doubt = page.locator(".doubt", has=page.locator("h2", has_text=re.compile("^5$")))
+    assert doubt.locator("svg").count() >= 2
+    given, likely = (
+        re.sub(".*labeled ", "", text) for text in doubt.locator("h3").all_text_contents()
+    )
+    assert {given, likely} == {"cycle", "tree"}
+    n = page.locator(".doubt").count()
+    assert page.text_content("#doubts") == str(n)
+
+    page.route("**/api/answers", lambda route: route.abort())
+    doubt.get_by_text(f"Change to {likely}").click()
+    page.wait_for_selector(".toast:has-text('does not answer')")
+    assert doubt.count() == 1  # nothing was saved, so it stays
+    page.unroute("**/api/answers")
+    doubt.get_by_text(f"Change to {likely}").click()
+    _until(page, f"document.querySelectorAll('.doubt').length === {n - 1}")
+    assert _labeled(doubted)["5"] == likely
+
+
+def test_progress_and_the_time_that_is_left_are_shown_while_it_learns(server, open_page):
+    page = open_page(server)
+    state = page.evaluate("fetch('/api/state').then(r => r.json())")
+    state["learning"] = {
+        **{"is_running": True, "failure": "", "what": "fold 2", "done": 1, "total": 4},
+        **{"seconds": 5, "seconds_left": 100},
+    }
+    state["advice"] = "This may be enough."
+    told = f"retry: 60000\ndata: {json.dumps(state)}\n\n"
+    page.route("**/api/events", lambda r: r.fulfill(body=told, content_type="text/event-stream"))
+    page.goto(f"{server.address}/learn")
+    page.wait_for_selector("#running:visible")
+    assert page.text_content("#left") == "about 2 min left"
+    assert page.text_content("#what") == "fold 2, 5 s so far"
+    assert page.evaluate("document.getElementById('progress').value") == 0.25
+    assert page.text_content("#advice") == "This may be enough."
+    assert page.is_disabled("#learn")
+    assert page.is_visible("#stop")
+
+
+@pytest.fixture(scope="module")
+def model_server(tmp_path_factory):
+    pytest.importorskip("rdkit")
+    folder = tmp_path_factory.mktemp("model")
+    smiles = ["CCO", "CCCO", "CC(C)O", "OCC1CC1", "CCN", "CCCN", "CC(C)N", "NCC1CC1"]
+    WLLinear().fit(from_smiles(smiles, ["alcohol"] * 4 + ["amine"] * 4)).save(folder / "model")
+    server = Server(folder, "serve", "model")
+    yield server
+    server.end(signal.SIGTERM)
+
+
+def test_a_served_model_answers_what_is_pasted_opened_and_dropped(
+    model_server, open_page, tmp_path
+):
+    page = open_page(model_server)
+    page.fill("#text", f"CCCCO {_HOSTILE}\nCCCCN\nCCCCN")
+    page.click("#form button")
+    _until(page, "document.querySelectorAll('.reply svg .bond').length > 0")
+    assert page.locator(".reply h2").all_text_contents() == [_HOSTILE, "CCCCN", "CCCCN (2)"]
+    assert page.locator(".reply .said b").all_text_contents() == ["alcohol", "amine", "amine"]
+    assert page.title() != "broken"
+
+    page.click(".reply button >> nth=1")
+    page.wait_for_selector("#evidence .cards svg", timeout=30_000)
+    assert page.text_content("#evidence h2 >> nth=0") == "Why amine? Evidence for CCCCN"
+    assert (
+        page.evaluate("document.querySelectorAll('.reply')[1].nextElementSibling.id") == "evidence"
+    )
+
+    page.fill("#text", "CCO\nnonsense")
+    page.press("#text", "Control+Enter")
+    page.wait_for_selector("#problem:visible")
+    assert "line 2" in page.text_content("#problem")
+    assert page.locator(".reply").count() == 0
+
+    file = tmp_path / "some.smi"
+    file.write_text("CCO ethanol\n")
+    page.set_input_files("#file", file)
+    page.wait_for_selector(".reply h2:has-text('ethanol')")
+    dropped = page.evaluate_handle(
+        """() => { const held = new DataTransfer();
+        held.items.add(new File(["CCN ethylamine"], "some.smi")); return held; }"""
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": dropped})
+    page.wait_for_selector(".reply h2:has-text('ethylamine')")
+    assert page.locator(".reply").count() == 1
+
+
+# Texts with too little contrast to what is painted behind them (WCAG 2.2, level AA).
+_FAINT = """() => {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+  const luminance = () => {
+    const parts = [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((byte) => byte / 255);
+    const [r, g, b] = parts.map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const paint = (color) => { pen.fillStyle = color; pen.fillRect(0, 0, 1, 1); };
+  const faint = [];
+  for (const each of document.querySelectorAll("body *:not(svg *)")) {
+    const isText = [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!isText || !each.checkVisibility() || each.matches(":disabled, .unseen, option")) continue;
+    const style = getComputedStyle(each), behind = [];
+    for (let box = each; box; box = box.parentElement) behind.unshift(getComputedStyle(box));
+    paint("white");
+    for (const box of behind) paint(box.backgroundColor);
+    const under = luminance();
+    paint(style.color);
+    const [low, high] = [luminance(), under].sort((a, b) => a - b);
+    const size = parseFloat(style.fontSize);
+    const isLarge = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    const ratio = (high + 0.05) / (low + 0.05);
+    if (ratio < (isLarge ? 3 : 4.5)) faint.push(`${each.textContent.trim()}: ${ratio}`);
+  }
+  return faint;
+}"""
 
 
 def test_a_class_is_made_and_molecules_are_drawn_as_molecules(tmp_path, open_page):
     pytest.importorskip("rdkit")
     lines = ["id,smiles,source", "ethanol,CCO,shelf 1", "benzene,c1ccccc1,shelf 2"]
     (tmp_path / "molecules.csv").write_text("\n".join(lines), encoding="utf-8")
-    server = Server(tmp_path, "molecules.csv")
+    server = _labeling(tmp_path, "molecules.csv")
     try:
         page = open_page(server)
         page.wait_for_selector("#paper svg .bond")
@@ -369,4 +619,5 @@ def test_pages_fit_into_windows_of_all_sizes(server, browser, width, scheme):
           each => each.offsetParent
             && !(each.ariaLabel || each.textContent.trim() || each.labels?.length)).length"""
         assert page.evaluate(unnamed) == 0
+        assert page.evaluate(_FAINT) == []
     page.close()

@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance
 
 from kgnn.graphs.molecules import from_smiles
 from kgnn.methods.wl_linear import WLLinear
+from kgnn.web.pages import version
 from kgnn.web.running import listen
 from kgnn.web.serving import Settings, guarded
 from tests.web.servers import running
@@ -155,8 +156,9 @@ def test_what_is_served_is_described_and_nothing_comes_from_elsewhere(client, mo
     for place in re.findall(r'(?:href|src)="([^"]+)"', page):
         assert place.startswith("/")
         assert client.get(place).status_code == 200
-    for place in ("/static/../project.py", "/static/%2e%2e%2fproject.py", "/static/nothing.js"):
-        assert client.get(place).status_code == 404
+    for name in ("../project.py", "%2e%2e%2fproject.py", "nothing.js"):
+        assert client.get(f"/static/{version()}/{name}").status_code == 404
+    assert client.get("/static/another/ask.js").status_code == 404
 
 
 def test_no_request_that_the_description_allows_or_forbids_breaks_the_server(address):

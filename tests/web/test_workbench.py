@@ -91,6 +91,15 @@ def test_two_windows_are_asked_about_different_graphs(make):
     assert {card["graph"] for card in bench.next("a", 20)} == first
 
 
+def test_what_a_closed_window_was_asked_about_is_not_lost(make):
+    bench = make(learns=False)
+    held = [card["graph"] for window in "abc" for card in bench.next(window, 20)]
+    assert len(set(held)) == 60
+    assert {card["graph"] for card in bench.next("d", 20)} <= set(held)
+    assert len(bench.next("d", 20, held[:45])) == 15
+    assert bench.next("d", 20, held) == []
+
+
 def test_answers_are_learned_from_and_the_model_is_there_after_a_restart(make):
     bench = make()
     _label(bench, range(20))
@@ -135,6 +144,20 @@ def test_stopping_gives_up_the_fit_and_the_next_one_works(make):
     _wait(lambda: bench.outcome is not before)
     assert bench.state()["new"] == 3
     assert [model.details["labels"] for model in bench.project.models] == [10]
+
+
+def test_the_time_that_is_left_follows_from_the_last_fit(make):
+    bench = make()
+    _label(bench, range(10))
+    _learn(bench)
+    assert bench.state()["learning"]["is_running"] is False
+    before = bench.outcome
+    bench.learn()
+    learning = bench.state()["learning"]
+    assert learning["is_running"]
+    took = bench.project.models[-1].details["seconds"]
+    assert learning["seconds_left"] == pytest.approx(max(1.0, took - learning["seconds"]), abs=0.1)
+    _wait(lambda: bench.outcome is not before)
 
 
 def test_a_wrong_label_is_doubted_until_somebody_has_looked(make):

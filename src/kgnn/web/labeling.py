@@ -310,11 +310,11 @@ def explain_problems(app: FastAPI) -> None:
 
 
 def serve_static(app: FastAPI) -> None:
-    """Serve style sheets and scripts."""
+    """Serve style sheets and scripts, at addresses that change whenever one of them does."""
 
-    @app.get("/static/{name}", include_in_schema=False)
-    def static(name: str) -> Response:
-        found = pages.static(name)
+    @app.get("/static/{version}/{name}", include_in_schema=False)
+    def static(version: str, name: str) -> Response:
+        found = pages.static(name) if version == pages.version() else None
         if found is None:
             raise UnknownNameError("There is no such file.")
         content, kind = found

@@ -50,8 +50,8 @@ class Outcome:
     classes: tuple[str, ...]  # of the columns
     proba: Floats  # (n_graphs, n_classes)
     disagreement: Floats | None  # (n_graphs,)
-    novelty: Floats  # (n_graphs,)
-    novelty_reasons: dict[int, str]  # by row, for graphs unlike the training graphs
+    novelty: Floats  # (n_graphs,), compared with the labeled graphs
+    novelty_reasons: dict[int, str]  # by row, for graphs unlike the labeled graphs
     queue: list[tuple[int, str]]  # rows to label next and why, best first
     suspicious: list[tuple[int, str, str, float]]  # row, given, likely, its probability
     facts: dict[str, Any]  # of a new model, for the record; empty otherwise
@@ -265,6 +265,7 @@ def _model(
 def _ask(job: Job, model: Any, graphs: GraphDataset, facts: dict[str, Any]) -> Outcome:
     """Predict all graphs and derive suggestions and suspicious labels."""
     from kgnn.estimator.classifier import UNLABELED
+    from kgnn.estimator.novelty import Familiar
     from kgnn.estimator.suggestion import Predictions, next_to_label
 
     plain = graphs.with_targets(np.full(len(graphs), UNLABELED))
@@ -281,7 +282,8 @@ def _ask(job: Job, model: Any, graphs: GraphDataset, facts: dict[str, Any]) -> O
         nothing = np.zeros(len(graphs))
         return Outcome(0, (), np.zeros((len(graphs), 0)), None, nothing, {}, queue, [], {})
     predictions = Predictions.of(model.predict_proba_all(plain))
-    found = model.novelty(plain)
+    # The model was fitted on all graphs, so none is novel to it; compare with the labeled ones.
+    found = Familiar.of(model.labeled_graphs_).compare(plain)
     suggested = model.suggest(plain[rows], _QUEUED) if len(rows) else []
     return Outcome(
         job.number,
@@ -289,7 +291,11 @@ def _ask(job: Job, model: Any, graphs: GraphDataset, facts: dict[str, Any]) -> O
         predictions.proba,
         predictions.disagreement,
         np.array([each.score for each in found]),
-        {row: "; ".join(each.reasons) for row, each in enumerate(found) if each.is_novel},
+        {
+            row: "; ".join(each.reasons).replace("training", "labeled")
+            for row, each in enumerate(found)
+            if each.is_novel
+        },
         [(int(rows[each.row]), each.why) for each in suggested],
         _suspicious(model, job),
         facts,

@@ -44,7 +44,10 @@ def static(name: str) -> tuple[bytes, str] | None:
 
 @cache
 def version() -> str:
-    """Return a hash of all static files, for addresses that may be cached for ever."""
+    """Return a hash of all static files, for addresses that may be cached for ever.
+
+    It is a folder in these addresses, so that modules that import each other have it, too.
+    """
     digest = hashlib.blake2b(stylesheet().encode(), digest_size=6)
     for each in sorted(files("kgnn.web").joinpath("static").iterdir(), key=lambda each: each.name):
         if each.is_file():

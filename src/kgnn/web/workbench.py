@@ -64,7 +64,7 @@ class Workbench:
         self._fitting = False
         self._is_wanted = False  # a fit, as soon as the process is free
         self._fit_started, self._fit_version, self._fit_name = 0.0, 0, ""
-        self._leases: dict[str, tuple[str, float]] = {}  # graph: window and until when
+        self._leases: dict[str, tuple[str | None, float]] = {}  # graph: window and until when
         self._lock = threading.RLock()
         self._model: Any = None  # with its number, for explanations
         self._model_lock = threading.Lock()
@@ -121,23 +121,26 @@ class Workbench:
         }
 
     def next(self, window: str, n: int, without: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """Return the next graphs to label for a window, which no other window gets for a while."""
-        now, found = time.monotonic(), list[dict[str, Any]]()
-        skipped = set(without)
+        """Return the next graphs to label for a window.
+
+        For a while, no other window gets them, unless nothing else is left: a window that was
+        closed may hold them.
+        """
+        now, skipped, keys = time.monotonic(), set(without), self.pool.keys
         with self._lock:
             self._leases = {g: lease for g, lease in self._leases.items() if lease[1] > now}
-            for row, why in self._queue():
-                key = self.pool.keys[row]
-                holder = self._leases.get(key, (window, 0.0))[0]
-                if key in self.project.answers or key in skipped or holder != window:
-                    continue
-                self._leases[key] = (window, now + _LEASE_SECONDS)
-                found.append({"row": row, "why": why})
-                if len(found) >= min(n, _MOST_AT_ONCE):
-                    break
-        return [
-            {**self.pool.card(each["row"], is_large=True), "why": each["why"]} for each in found
-        ]
+            left = [
+                (row, why)
+                for row, why in self._queue()
+                if keys[row] not in self.project.answers and keys[row] not in skipped
+            ]
+            free = [each for each in left if self._holder(keys[each[0]]) in (None, window)]
+            found = (free or left)[: min(n, _MOST_AT_ONCE)]
+            self._leases |= {keys[row]: (window, now + _LEASE_SECONDS) for row, _ in found}
+        return [{**self.pool.card(row, is_large=True), "why": why} for row, why in found]
+
+    def _holder(self, key: str) -> str | None:
+        return self._leases.get(key, (None, 0.0))[0]
 
     def graph(self, key: str) -> dict[str, Any]:
         """Return a graph with its answer and all that was ever answered about it."""
@@ -183,6 +186,7 @@ class Workbench:
             "confidence": _rounded(said.proba.max(axis=1) if said and has_model else None, n),
             "disagreement": _rounded(said.disagreement if said else None, n),
             "novelty": _rounded(said.novelty if said and has_model else None, n),
+            "unlike": [said.novelty_reasons.get(row) if said else None for row in range(n)],
             "suspicious": [doubted.get(row) for row in range(n)],
             "x": _rounded(None if self.places is None else self.places[:, 0], n),
             "y": _rounded(None if self.places is None else self.places[:, 1], n),
