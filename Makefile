@@ -26,7 +26,7 @@ test-wheel: $(VENV)/installed-dev
 	build/clean/bin/python -I tests/try_installed.py
 
 # The lowest versions that pyproject.toml allows, with all extras and the oldest Python if there is one.
-LOWEST_PYTHON ?= $(or $(shell command -v python3.10),$(PYTHON))
+LOWEST_PYTHON ?= $(or $(shell python3.10 -c 'import sys; print(sys.executable)' 2>/dev/null),$(PYTHON))
 test-lowest:
 	$(LOWEST_PYTHON) -m venv build/lowest
 	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check uv

@@ -13,6 +13,10 @@ from tests.cli.calling import kgnn  # noqa: F401
 _REAL = metadata.version
 
 
+def _size(*names):
+    return sum(file.size or 0 for name in names for file in metadata.files(name)) >> 20
+
+
 def test_it_tells_versions_extras_threads_devices_and_folders(kgnn, cache_folder):  # noqa: F811
     done = kgnn("doctor", "--json")
     told = json.loads(done.out)
@@ -20,6 +24,11 @@ def test_it_tells_versions_extras_threads_devices_and_folders(kgnn, cache_folder
     assert told["packages"]["numpy"] == metadata.version("numpy")
     assert told["extras"]["networkx"] == {"networkx": metadata.version("networkx")}
     assert "dev" not in told["extras"]
+    mib = told["mib"]
+    assert mib["kgnn"] > sum(mib["packages"][name] for name in ("torch", "scipy", "numpy")) > 0
+    # With what it brings along, and without what kgnn needs anyway.
+    assert mib["extras"]["plot"] > _size(*told["extras"]["plot"])
+    assert mib["extras"]["networkx"] == 0
     assert told["computing"]["cores"] >= 1
     assert told["computing"]["device"] == "cpu"
     assert told["folders"]["cache"] == str(cache_folder)

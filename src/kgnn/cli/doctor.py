@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import typer
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from kgnn.cli.own_graphs import JsonOption
 from kgnn.cli.show import out, print_json, progress_bars, say, table
@@ -94,28 +96,58 @@ def _extras(problems: list[str]) -> dict[str, dict[str, str | None]]:
     return found
 
 
-def _weights() -> dict[str, int]:
-    """Return the size on disk of each installed package, in MiB."""
+def _weights() -> dict[str, Any]:
+    """Return the size on disk, in MiB, of kgnn's requirements and of what each extra adds."""
+    requirements = _requirements()
+    own = [each for each in requirements if not each.marker or each.marker.evaluate()]
+    needed, of_extras = _with_dependencies(own), dict[str, list[Requirement]]()
+    for each in requirements:
+        for extra in set(_extras_of(each)).difference(_NOT_FOR_USERS):
+            of_extras.setdefault(extra, []).append(each)
     return {
-        each.name: found
-        for each in _requirements()
-        if each.name != "kgnn" and (found := _mib_of(each.name)) is not None
+        "kgnn": _mib_of(needed),
+        "packages": {each.name: _mib_alone(each, own) for each in own},
+        "extras": {
+            extra: _mib_of(_with_dependencies(added) - needed) for extra, added in of_extras.items()
+        },
     }
 
 
-def _mib_of(name: str) -> int | None:
-    """Return the size on disk of a package in MiB; for torch, including its GPU libraries."""
-    try:
-        files = metadata.files(name) or []
-        if name == "torch":
-            needed = [Requirement(line).name for line in metadata.requires(name) or ()]
-            for each in needed:
-                if each.startswith(("nvidia-", "cuda-")) or each == "triton":
-                    with suppress(metadata.PackageNotFoundError):
-                        files = [*files, *(metadata.files(each) or [])]
-    except metadata.PackageNotFoundError:
-        return None
-    return sum(file.size or 0 for file in files) >> 20
+def _mib_alone(requirement: Requirement, among: list[Requirement]) -> int:
+    """Return the size of a package and of what only it requires, such as torch's GPU libraries."""
+    others = [each for each in among if each is not requirement]
+    alone = _with_dependencies([requirement]) - _with_dependencies(others)
+    return _mib_of({requirement.name, *alone})
+
+
+def _with_dependencies(requirements: list[Requirement]) -> set[str]:
+    """Return the names of installed packages, including dependencies."""
+    found, seen, waiting = set[str](), set[tuple[str, frozenset[str]]](), [*requirements]
+    while waiting:
+        each = waiting.pop()
+        name, extras = canonicalize_name(each.name), frozenset(each.extras)
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        with suppress(metadata.PackageNotFoundError):
+            needed = [Requirement(line) for line in metadata.requires(name) or ()]
+            found.add(name)
+            waiting += [
+                other
+                for other in needed
+                if other.marker is None
+                or any(other.marker.evaluate({"extra": extra}) for extra in ("", *extras))
+            ]
+    return found
+
+
+def _mib_of(names: Iterable[str]) -> int:
+    """Return the size on disk of packages in MiB; packages that are not installed count as 0."""
+    total = 0
+    for name in names:
+        with suppress(metadata.PackageNotFoundError):
+            total += sum(file.size or 0 for file in metadata.files(name) or ())
+    return total >> 20
 
 
 def _extras_of(requirement: Requirement) -> list[str]:
@@ -249,10 +281,10 @@ def _show(record: dict[str, Any]) -> None:
     grid.add_row("machine", record["platform"])
     grid.add_row("kgnn is in", record["place"])
     grid.add_row("packages", ", ".join(" ".join(each) for each in record["packages"].items()))
-    heaviest = sorted(record["packages"], key=lambda name: -record["mib"].get(name, 0))[:3]
-    weights = ", ".join(f"{name} {record['mib'].get(name, 0):,}" for name in heaviest)
-    total = sum(record["mib"].get(name, 0) for name in record["packages"])
-    grid.add_row("MiB", f"{total:,} in all; {weights}")
+    mib = record["mib"]
+    heaviest = sorted(mib["packages"].items(), key=lambda each: -each[1])[:3]
+    weights = ", ".join(f"{name} {weight:,}" for name, weight in heaviest)
+    grid.add_row("MiB", f"{mib['kgnn']:,} in all, with dependencies; {weights}")
     computing, folders = record["computing"], record["folders"]
     limits = "".join(f", {name}={value}" for name, value in computing["limits"].items())
     grid.add_row("threads", f"1 by default (--threads), {computing['cores']} cores{limits}")
@@ -266,13 +298,13 @@ def _show(record: dict[str, Any]) -> None:
     here = f"{len(folders['datasets_here'])} of {folders['datasets_known']} named datasets"
     grid.add_row("", f"{here} are on this machine; downloads come from {folders['downloads_from']}")
     console.print(grid, highlight=False)
-    grid = table("Extras", "extra", "", "packages", ">MiB")
+    grid = table("Extras", "extra", "", "packages", ">MiB more")
     for extra, packages in record["extras"].items():
         missing = [name for name, version in packages.items() if version is None]
         told = [f"{name} {version or '–'}" for name, version in packages.items()]
-        mib = sum(record["mib"].get(name, 0) for name in packages)
         state = "missing" if missing else "ready"
-        grid.add_row(extra, state, ", ".join(told), f"{mib:,}" if mib else "")
+        weight = "" if missing else f"{mib['extras'][extra]:,}"
+        grid.add_row(extra, state, ", ".join(told), weight)
     console.print(grid, highlight=False)
     say("To install an extra: python -m pip install 'kgnn[NAME]'")
     if record["problems"]:
