@@ -42,6 +42,7 @@ nb_execution_excludepatterns = [
 
 html_theme = "furo"
 html_title = f"kgnn {version}"
+html_favicon = "../src/kgnn/web/static/icon.svg"
 html_extra_path = ["site"]  # index.html, which leads to docs/index.html
 html_static_path = ["static"]
 html_css_files = ["site.css"]
