@@ -199,11 +199,6 @@ def require_graphs(graphs: Iterable[Any], kind: type, what: str, argument: str) 
     return listed
 
 
-def collect(name: str, found: Found) -> GraphDataset:
-    """Pack graphs into a dataset."""
-    return collect_readable(name, lambda _: found)
-
-
 def collect_readable(
     name: str, read: ReadWith, on_error: ErrorHandler | None = None, directed: bool = False
 ) -> GraphDataset:

@@ -159,7 +159,9 @@ def find_format(source: str | os.PathLike[str]) -> Format:
     path = Path(source).expanduser()
     if source == path.name:  # no folder, so perhaps the name of a dataset
         if make := GENERATED.get(source.lower()):
-            return Format("generated", lambda _, **options: make(**options))
+            can_be_directed = ("directed",) * (make is python_functions.build)
+            read = partial(_generated, make)
+            return Format("generated", read, options=can_be_directed, meanings=can_be_directed)
         if catalog.is_known(source):
             open_entry = partial(sources.open_entry, catalog.find(source))
             return Format(_TU.name, lambda _, **options: open_entry(**options))
@@ -177,6 +179,10 @@ def find_format(source: str | os.PathLike[str]) -> Format:
     if source == path.name and suffix not in by_suffix:
         raise UnknownNameError.of("dataset or file", source, dataset_names())
     raise DatasetUnavailableError(f"There is no file or folder {path}.")
+
+
+def _generated(make: Reader, _: Path, **options: Any) -> GraphDataset:
+    return make(**options)
 
 
 def columns_of(source: str | os.PathLike[str], **options: Any) -> list[str]:

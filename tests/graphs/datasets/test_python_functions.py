@@ -137,6 +137,18 @@ class TestDataset:
         assert all(issubclass(getattr(ast, name), ast.AST) for name in dataset.node_label_names)
         assert dataset.edge_label_names == ("child", "next")
 
+    def test_directions_are_kept_on_request(self, dataset):
+        graphs = python_functions.build(directed="true")
+        assert len(graphs) == len(dataset)
+        assert graphs.edge_directions is not None
+        assert (graphs.neighbors == dataset.neighbors).all()
+        tree = from_source("def f(a, b): return a", directed=True)[0]
+        labels = tree.node_labels
+        leads = {(labels[u], labels[v]) for u, v in tree.edges.tolist()}
+        assert ("FunctionDef", "arguments") in leads
+        assert ("arguments", "FunctionDef") not in leads
+        assert ("arguments", "Return") in leads
+
     def test_building_it_again_gives_the_same(self, dataset):
         assert python_functions._build().fingerprint == dataset.fingerprint
 

@@ -13,12 +13,13 @@ import sysconfig
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from kgnn.errors import DatasetUnavailableError, GraphDataError
-from kgnn.graphs.collector import Found, collect
+from kgnn.graphs.collector import Found, collect_readable, is_directed
 from kgnn.graphs.datasets.cache import cached
 from kgnn.graphs.graph import GraphDataset
 
@@ -32,9 +33,13 @@ _REVISION = 1
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def build() -> GraphDataset:
-    """Build the dataset, or open it from the cache; it is the same for a given Python."""
-    return cached(NAME, sys.version, _REVISION, build=_build)
+def build(*, directed: bool | str = False) -> GraphDataset:
+    """Build the dataset, or open it from the cache; it is the same for a given Python.
+
+    With ``directed``, edges lead from parent to child and from each child to the next.
+    """
+    way = is_directed(directed)
+    return cached(NAME, sys.version, _REVISION, *["directed"] * way, build=partial(_build, way))
 
 
 def from_source(
@@ -44,6 +49,7 @@ def from_source(
     target: str | None = None,
     min_nodes: int = 1,
     max_nodes: int | None = None,
+    directed: bool = False,
 ) -> GraphDataset:
     """Turn the functions of any Python source into graphs like those of the dataset.
 
@@ -56,6 +62,8 @@ def from_source(
         Class of all the functions.
     min_nodes, max_nodes : int, optional
         Leave out smaller and larger functions.
+    directed : bool
+        Whether edges lead from parent to child and from each child to the next.
 
     Examples
     --------
@@ -64,7 +72,8 @@ def from_source(
     ('source.double', ['FunctionDef', 'arguments', 'Return', 'arg'])
     """
     try:
-        graphs = collect(module, _graphs_in(source, module, target, min_nodes, max_nodes))
+        found = _graphs_in(source, module, target, min_nodes, max_nodes)
+        graphs = collect_readable(module, lambda _: found, directed=directed)
     except SyntaxError as error:
         raise GraphDataError(f"{module}, line {error.lineno}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
@@ -74,9 +83,9 @@ def from_source(
     return graphs
 
 
-def _build() -> GraphDataset:
+def _build(directed: bool = False) -> GraphDataset:
     library = Path(sysconfig.get_path("stdlib"))
-    graphs = collect(NAME, _graphs_of_packages(library))
+    graphs = collect_readable(NAME, lambda _: _graphs_of_packages(library), directed=directed)
     if not len(graphs):
         raise DatasetUnavailableError(
             f"{NAME} is built from the source of Python's standard library, but {library} holds "
