@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import warnings
 
 import pytest
 
@@ -104,6 +105,43 @@ def test_directions_are_read_as_for_the_fit(kgnn, tmp_path, monkeypatch):
     assert [row["label"] for row in rows_of(done.out)] == ["0", "1"] * 15
     told = kgnn("predict", "model", "flow.jsonl", "--read", "directed=false")
     assert (told.code, "directed=True" in told.err) == (1, True)
+
+
+def flow():
+    rows = ({"nodes": n, "edges": [[i, i + 1] for i in range(n - 1)]} for n in range(3, 23))
+    return "".join(json.dumps(row | {"target": row["nodes"] % 2}) + "\n" for row in rows)
+
+
+def drugs():
+    chem = pytest.importorskip("rdkit.Chem")
+    made = [("alcohol", "C" * n + "O") for n in range(1, 11)]
+    made += [("ether", "C" * n + "OC") for n in range(2, 12)]
+    blocks = ((chem.MolToMolBlock(chem.MolFromSmiles(smiles)), kind) for kind, smiles in made)
+    return "".join(f"{block}>  <label>\n{kind}\n\n$$$$\n" for block, kind in blocks)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "unused"),
+    [
+        ("flow.jsonl", flow, ("--read", "directed=true"), ["edge directions"]),
+        ("drugs.sdf", drugs, (), ["node attributes", "edge labels"]),
+    ],
+)
+def test_what_a_method_cannot_use_is_said_once_and_wherever_a_model_is_shown(
+    kgnn, tmp_path, monkeypatch, name, content, options, unused
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(content())
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        made = ("-o", "model", "--method", "ldp", "--report", "page.html")
+        done = kgnn("fit", name, *made, *options)
+    assert done.code == 0, done.err
+    told = f"does not use the {' and '.join(unused)}"
+    assert done.err.count(f"LDP {told} of") == 1
+    assert json.loads(kgnn("model", "show", "model", "--json").out)["unused"] == unused
+    assert unused[0] in kgnn("model", "show", "model").out
+    assert f"The method {told}" in (tmp_path / "page.html").read_text()
 
 
 def test_the_table_to_fill_in_shows_the_molecules(kgnn, model, table, tmp_path):
