@@ -59,6 +59,7 @@ bench-speed: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/speed/kernels.py
 	$(BIN)/python benchmarks/speed/message_passing.py
 	$(BIN)/python benchmarks/speed/fit.py
+	$(BIN)/python benchmarks/speed/carried.py
 	$(BIN)/python benchmarks/speed/scaling.py
 	$(BIN)/python benchmarks/speed/start_up.py
 
