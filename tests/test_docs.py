@@ -220,6 +220,32 @@ def test_what_pages_say_of_the_records_is_so():
         assert old == new, f"{_name(page)} is not up to date; run: python docs/make_results.py"
 
 
+def test_what_the_audit_says_of_its_numbers_is_so():
+    audit = _imported(_ROOT / "benchmarks" / "honesty.py")
+    told = audit.PAGE.read_text(encoding="utf-8")
+    assert told == audit.page(), "run: python benchmarks/honesty.py"
+
+
+def test_the_audit_chooses_epochs_as_it_says():
+    audit = _imported(_ROOT / "benchmarks" / "honesty.py")
+    keys = ("dataset", "method", "split", "test", "chosen_on_val", "right")
+    rows = [
+        ("a", "m", 1, 10, 0, [7, 5, 6]),
+        ("a", "m", 0, 10, 2, [1, 9, 2]),
+        ("b", "m", 0, 10, 0, [0, 0, 0]),
+    ]
+    runs = [dict(zip(keys, row, strict=True)) for row in rows]
+    found = {
+        rule: values.round(6).tolist() for rule, values in audit.by_choice(runs, "a", "m").items()
+    }
+    assert found == {
+        "last epoch": [20, 60],
+        "chosen on VAL": [20, 70],
+        "one epoch for all splits, on TEST": [90, 50],
+        "an epoch for each split, on TEST": [90, 70],
+    }
+
+
 def test_every_key_of_a_record_is_described():
     page = (_ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
     section = page.partition("## Publish records")[2].partition("\n## ")[0]
