@@ -6,7 +6,7 @@ from scipy import sparse
 from kgnn.errors import ParameterError
 from kgnn.graphs.datasets.toy import planted_motifs, random_graphs
 from kgnn.graphs.interop import as_dataset
-from kgnn.graphs.packing import pack
+from kgnn.graphs.packing import concatenate, pack
 from kgnn.kernels.base import gram
 from kgnn.kernels.colors import colors
 from kgnn.kernels.graphlets import Graphlets
@@ -91,6 +91,17 @@ def test_contexts_of_colors_are_counted_as_a_loop_counts_them():
                     expected[a, b] += 1
                     expected[b, a] += 1
     assert (cooccurrences(featurizer, graphs).toarray() == expected).all()
+
+
+def test_contexts_of_colors_know_labels_and_directions_of_edges():
+    chain = [
+        pack("chain", [4], [0, 1, 2], [1, 2, 3], edge_labels=names) for names in ("aab", "abb")
+    ]
+    way = [pack("way", [4], [0, 1, 2], ends, directed=True) for ends in ([1, 2, 3], [1, 2, 3])]
+    for graphs in (concatenate(chain), concatenate(way)):
+        featurizer = WeisfeilerLehman(2, attributes=()).fit(graphs)
+        together = cooccurrences(featurizer, graphs)
+        assert (together.sum(axis=1) > 0).all()  # every color has a color above or below
 
 
 def test_contexts_of_paths_are_graphs_and_of_graphlets_windows():

@@ -41,8 +41,9 @@ class OptimalAssignment(WeisfeilerLehman):
     array([[4.]])
     """
 
-    def _colorings(self, graphs: GraphDataset) -> Iterator[Colors]:
-        for coloring in super()._colorings(graphs):
+    def colorings(self, graphs: GraphDataset) -> Iterator[Colors]:
+        """Yield the colors of every level, numbered through within each graph."""
+        for coloring in super().colorings(graphs):
             yield mix(coloring + _STEP * _number_within(graphs, coloring))
 
 

@@ -120,7 +120,7 @@ class WeisfeilerLehman(CountedFeatures):
     def occurrences(self, feature: int, graphs: GraphDataset) -> Ints:
         """Return the nodes, numbered over all graphs, whose color is a given column."""
         level, color = self._color_of(feature)
-        coloring = next(islice(self._colorings(graphs), level, None))
+        coloring = next(islice(self.colorings(graphs), level, None))
         return np.flatnonzero(coloring == color)
 
     def describe(self, feature: int, graphs: GraphDataset) -> str:
@@ -209,9 +209,9 @@ class WeisfeilerLehman(CountedFeatures):
         return np.concatenate([np.empty((graphs.n_nodes, 0)), *parts], axis=1)
 
     def _count(self, graphs: GraphDataset) -> Counts:
-        return count_colors(graphs, self._colorings(graphs))
+        return count_colors(graphs, self.colorings(graphs))
 
-    def _colorings(self, graphs: GraphDataset) -> Iterator[Colors]:
+    def colorings(self, graphs: GraphDataset) -> Iterator[Colors]:
         """Yield the colors of every level: the exact ones by depth, then the coarse ones."""
         arcs = self.edge_kinds_.colors(graphs) if self.edge_kinds_ else None
         yield from refine(graphs, start_colors(graphs, self.start_), self.iterations, arcs)

@@ -21,7 +21,7 @@ from kgnn.estimator.parameters import Count, CountOrZero, check, parameters
 from kgnn.graphs.graph import Floats, GraphDataset
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.base import Featurizer
-from kgnn.kernels.colors import Numbers, colors
+from kgnn.kernels.colors import Numbers
 from kgnn.kernels.counted import CountedFeatures
 from kgnn.kernels.graphlet_counts import classes, n_classes
 from kgnn.kernels.graphlets import Adjacency, Graphlets, distinct, patterns_of
@@ -227,9 +227,7 @@ def _of_colors(featurizer: WeisfeilerLehman, graphs: GraphDataset) -> sparse.csr
     adjacency.setdiag(0)  # a node is not its own context
     total = sparse.csr_array((featurizer.n_features_out_,) * 2)
     above: sparse.csr_array | None = None
-    for level, coloring in enumerate(
-        colors(graphs, featurizer.iterations, start=featurizer.start_)
-    ):
+    for level, coloring in enumerate(featurizer.colorings(graphs)):
         columns = featurizer.columns_of(level, coloring)
         has = _indicator(columns, featurizer.n_features_out_)
         total = total + has.T @ (adjacency @ has) / 2  # an edge is two arcs
