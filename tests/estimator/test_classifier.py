@@ -404,6 +404,44 @@ def test_what_a_method_cannot_use_is_said_and_what_is_switched_off_is_not():
     quiet = kgnn.make("wl", use_node_attributes=False, use_edge_labels=False).fit(full)
     assert quiet.unused_ == ()
     np.testing.assert_array_equal(quiet.predict_proba(full), quiet.predict_proba(graphs))
+    with pytest.warns(KgnnWarning, match="MemNNSup does not use the node attributes and edge labe"):
+        model = kgnn.make("memnn-sup", kernel="sp", epochs=1).fit(full)
+    assert model.unused_ == ("node attributes", "edge labels")
+    told = "The kernel sp of KGNN does not use the edge labels"
+    settings = {"epochs": 1, "rounds": 0, "cross_fit": 0, "use_node_attributes": False}
+    with pytest.warns(KgnnWarning, match=told):
+        kgnn.make("kgnn", kernel="sp", **settings).fit(full)
+    with pytest.warns(KgnnWarning, match="The kernel graphlets does not use the node attributes"):
+        kgnn.most_similar(full[0], full, kernel="graphlets")
+
+
+def test_what_new_graphs_have_beside_those_of_the_fit_is_told():
+    graphs = cycles_and_trees(20)
+    codes = np.zeros(graphs.n_arcs, dtype=np.int32)
+    known = replace(graphs, edge_labels=codes, edge_label_names=("a",))
+    weighted = replace(known, edge_weights=np.ones(graphs.n_arcs))
+    other = replace(known, edge_label_names=("b",))
+    model, plain = kgnn.make("wl").fit(known), kgnn.make("gk").fit(graphs)
+    model.predict(known)
+    plain.predict(graphs.with_targets(graphs.targets))
+    with pytest.warns(KgnnWarning, match="edge weights of .* are not used: .* fitted on had none"):
+        model.predict(weighted)
+    with pytest.warns(KgnnWarning, match="labels that no graph of the fit had: 'b'"):
+        model.predict(other)
+
+
+@pytest.mark.filterwarnings("ignore:.* not use:kgnn.errors.KgnnWarning")
+def test_graphs_that_carry_more_or_less_than_those_of_the_fit_can_be_compared_with_them():
+    graphs = cycles_and_trees(20)
+    codes = np.zeros(graphs.n_arcs, dtype=np.int32)
+    numbers = np.random.default_rng(0).normal(size=(graphs.n_nodes, 2))
+    full = replace(graphs, edge_labels=codes, edge_label_names=("a",), node_attributes=numbers)
+    unknown = np.full(20, -1)
+    for known, new in ((full, graphs), (graphs, full)):
+        model = kgnn.make("gk").fit(known)
+        assert model.explain(new[0]).neighbors
+        assert len(model.similar(new[:2])) == 2
+        assert len(model.suggest(new.with_targets(unknown), 2)) <= 2
 
 
 def paths(directed=True, n=40):

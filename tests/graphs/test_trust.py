@@ -13,7 +13,7 @@ from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.estimator.labels import warn_of_look_alikes
 from kgnn.estimator.parameters import parse
 from kgnn.graphs.interop import from_networkx
-from kgnn.graphs.loading import load, stream
+from kgnn.graphs.loading import cells_of, columns_of, load, stream
 from kgnn.graphs.readers.labels_csv import read_labels
 from kgnn.methods.wl import WL
 from tests.cli.calling import kgnn
@@ -45,6 +45,14 @@ def test_the_bound_holds_for_pyg_data_and_not_for_nodes_with_labels(tmp_path, mo
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({"nodes": ["C"] * 100, "edges": []}))
     assert load(path).n_nodes == 100
+
+
+@pytest.mark.parametrize("told", ["1e9", "many", "\u0663"])
+def test_a_bound_that_is_no_number_is_refused(tmp_path, monkeypatch, told):
+    monkeypatch.setenv("KGNN_MAX_BARE_NODES", told)
+    (tmp_path / "x.jsonl").write_text('{"nodes": 3, "edges": []}')
+    with pytest.raises(ParameterError, match="KGNN_MAX_BARE_NODES must be a number"):
+        load(tmp_path / "x.jsonl")
 
 
 # -- what is said twice ---------------------------------------------------------------------------
@@ -120,6 +128,26 @@ def test_a_column_of_labels_that_comes_twice_is_refused(tmp_path):
             read_labels(path)
     path.write_text("id,label,note,note\na,x,y,z\n")
     assert read_labels(path)["a"].text == "x"
+
+
+def test_two_fields_for_the_class_of_a_molecule_are_refused_in_sdf(tmp_path):
+    chem = pytest.importorskip("rdkit.Chem")
+    block = chem.MolToMolBlock(chem.MolFromSmiles("CCO"))
+    path = tmp_path / "x.sdf"
+    path.write_text(f"{block}> <label>\na\n\n> <target>\nb\n\n$$$$\n")
+    with pytest.raises(GraphDataError, match="'target' .* and 'label' .* are ambiguous"):
+        load(path)
+    assert load(path, target_column="label")[0].target == "a"
+
+
+def test_a_column_without_a_use_that_comes_twice_is_kept_under_two_names(tmp_path):
+    pytest.importorskip("rdkit")
+    path = tmp_path / "x.csv"
+    path.write_text("smiles,note,note,,\nC,a,b,,\n")
+    assert columns_of(path) == ["smiles", "note", "note_2", "", "_2"]
+    assert list(cells_of(path)) == [
+        ("0", {"smiles": "C", "note": "a", "note_2": "b", "": "", "_2": ""})
+    ]
 
 
 def test_a_key_of_a_record_that_comes_twice_is_refused():
@@ -277,6 +305,39 @@ def test_data_under_other_keys_are_named():
         pytest.warns(KgnnWarning, match="edges have unused data under 'length'"),
     ):
         from_networkx([graph])
+
+
+def test_data_of_whole_graphs_under_other_keys_are_named(tmp_path):
+    told = "graphs have data that are not used, under 'category'; read are 'target' and 'label'"
+    with pytest.warns(KgnnWarning, match=f"{told} and 'y'"):
+        from_networkx([nx.Graph([(0, 1)], category="a", name="x")])
+    text = GRAPHML.format('<data key="d0">a</data>').replace('"target"', '"category"')
+    (tmp_path / "x.graphml").write_text(text)
+    with pytest.warns(KgnnWarning, match=told):
+        assert load(tmp_path)[0].target is None
+
+
+@pytest.mark.parametrize(("label", "is_told"), [("C", True), ("7", False)])
+def test_labels_that_are_taken_as_names_are_named(tmp_path, label, is_told):
+    (tmp_path / "x.gml").write_text(GML.format("").replace('0 label "C"', f'0 label "{label}"', 1)
+                                    .replace('1 label "C"', '1 label "8"'))  # fmt: skip
+    if is_told:
+        with pytest.warns(KgnnWarning, match="taken as names and not used: C "):
+            graphs = load(tmp_path)
+    else:
+        graphs = load(tmp_path)
+    assert graphs.node_labels is None
+    assert load(tmp_path, has_node_labels=True).node_label_names == tuple(sorted(["8", label]))
+
+
+def test_several_weights_of_an_edge_are_refused_in_pyg():
+    torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
+    from kgnn.graphs.pyg_data import from_pyg
+
+    edges = torch.tensor([[0, 1], [1, 0]])
+    graph = data.Data(num_nodes=2, edge_index=edges, edge_weight=torch.ones(2, 2))
+    with pytest.raises(GraphDataError, match=r"one weight, got edge_weight of shape \(2, 2\)"):
+        from_pyg([graph])
 
 
 @pytest.mark.parametrize(

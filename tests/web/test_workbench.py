@@ -191,6 +191,13 @@ def test_labels_go_out_and_come_in_as_files(make, tmp_path):
     assert "star" in bench.project.classes
 
 
+def test_labels_for_spreadsheets_have_no_formulas(make):
+    bench = make(learns=False)
+    bench.answer([Given(bench.pool.keys[0], UNSURE)], who="=1+1", action="d")
+    assert ",=1+1," in bench.labels_csv()
+    assert ",'=1+1," in bench.labels_csv(for_spreadsheets=True)
+
+
 def test_targets_in_the_data_are_labels(graphs, tmp_path):
     project, pool = Project(tmp_path), Pool(graphs)
     assert import_targets(project, pool, who="data") == (60, [])

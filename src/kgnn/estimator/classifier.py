@@ -19,7 +19,13 @@ from kgnn.engine.folds import deal_folds
 from kgnn.engine.task import OutOfFold, Task
 from kgnn.errors import GraphDataError, KgnnWarning, ParameterError
 from kgnn.estimator.calibration import HeldOut, calibrate_model, labels_in_sets, sharpen
-from kgnn.estimator.carried import unused_by, used_by, warn_of_unused
+from kgnn.estimator.carried import (
+    unused_by,
+    used_by,
+    warn_of_more,
+    warn_of_new_labels,
+    warn_of_unused,
+)
 from kgnn.estimator.evidence import PREDICTION
 from kgnn.estimator.explanation import (
     Explanation,
@@ -227,7 +233,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Graphs) -> NDArray[Any]:
         """Return the most probable label of each graph."""
-        best = self.predict_proba(X).argmax(axis=1)
+        check_is_fitted(self, "classes_")
+        graphs = as_dataset(X)
+        warn_of_new_labels(self, graphs)
+        best = self.predict_proba(graphs).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Graphs) -> Floats:
@@ -238,6 +247,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             return np.ones((len(graphs), len(self.classes_)))
         runs = track(_runs(graphs), "predicting")
         proba = [self._predict_proba(_hidden(graphs[run])) for run in runs]
+        warn_of_more(self, graphs)
         return sharpen(np.concatenate(proba), self.sharpness_)
 
     def predict_sets(self, X: Graphs, *, error: float = 0.1) -> list[list[Any]]:
@@ -390,11 +400,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """Return class probabilities of at least one graph."""
         raise NotImplementedError
 
-    def _idle_switches(self) -> tuple[str, ...]:
-        """Return switches such as ``use_edge_labels`` that have no effect with these parameters.
+    def _unread(self) -> tuple[str, ...]:
+        """Return the data of graphs that the method does not read with these parameters.
 
-        Also fields of graphs that a switch covers but the method does not read, such as
-        ``edge_weights``.
+        Each is a field of graphs such as ``node_labels``, or a switch such as ``use_edge_labels``
+        that has no effect. Data for which the method has no switch need not be named.
         """
         return ()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgnn.errors import ParameterError
+from kgnn.estimator.carried import comparable
 from kgnn.estimator.evidence import PREDICTION, Evidence, Substructure, measure
 from kgnn.estimator.novelty import Novelty
 from kgnn.graphs.drawing import Mark, Sketch
@@ -187,6 +188,7 @@ def plain_similarity(graphs: GraphDataset, labeled: GraphDataset) -> Floats:
     >>> plain_similarity(graphs[:1], graphs).round(2).tolist()
     [[1.0, 0.24, 1.0, 0.06]]
     """
+    graphs, labeled = comparable(graphs, labeled)
     has_labels = labeled.node_labels is not None and graphs.node_labels is not None
     start = "labels" if has_labels else "degree"
     kernel = WeisfeilerLehman(2, start=start, normalize="graph")

@@ -25,6 +25,7 @@ from scipy.stats import rankdata
 
 from kgnn.engine.calibration import ALL
 from kgnn.errors import ParameterError
+from kgnn.estimator.carried import comparable
 from kgnn.estimator.evidence import PREDICTION, Predict
 from kgnn.graphs.graph import Floats, GraphDataset, Ints
 from kgnn.kernels.base import gram
@@ -211,6 +212,7 @@ def _similarities(graphs: GraphDataset, known: Sequence[GraphDataset]) -> tuple[
 
     The kernel is fitted on the graphs, so features that no known graph has count, too.
     """
+    graphs, *known = comparable(graphs, *known)
     has_labels = all(each.node_labels is not None for each in (graphs, *known))
     kernel = WeisfeilerLehman(
         2,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgnn.engine.calibration import ALL
+from kgnn.estimator.carried import warn_of_more, warn_of_new_labels
 from kgnn.estimator.classifier import GraphClassifier
 from kgnn.estimator.evidence import PREDICTION
 from kgnn.estimator.novelty import Novelty
@@ -67,6 +68,8 @@ def answers(
     >>> answers(WL().fit(graphs[:40]), graphs[40:])[0].label
     'cycle'
     """
+    warn_of_more(model, graphs)
+    warn_of_new_labels(model, graphs)
     asked = model.predict_proba_all(graphs)
     proba = asked[PREDICTION]
     networks = {who: each for who, each in asked.items() if who not in (PREDICTION, ALL)}

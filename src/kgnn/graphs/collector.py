@@ -50,7 +50,9 @@ class BareNodes:
     def check(self, place: str, n: int) -> None:
         """Refuse nodes beyond the limit."""
         told = os.environ.get(_LIMIT, "")
-        limit = int(told) if told.isascii() and told.isdecimal() else MAX_BARE_NODES
+        if told and not (told.isascii() and told.isdecimal()):
+            raise ParameterError(f"{_LIMIT} must be a number of nodes, got '{excerpt(told)}'.")
+        limit = int(told) if told else MAX_BARE_NODES
         if n and self.n + n > limit:
             before = f" after {self.n:,} in the graphs before" if self.n else ""
             raise GraphDataError(

@@ -24,6 +24,16 @@ LAYOUT = 1
 # For arcs with edges in both directions, along the edge, and against it.
 _ARROWS = ("↔", "→", "←")
 
+# What graphs may carry beside nodes and edges, and what people call it.
+CARRIED = {
+    "node_labels": "node labels",
+    "node_attributes": "node attributes",
+    "edge_labels": "edge labels",
+    "edge_directions": "edge directions",
+    "edge_weights": "edge weights",
+    "edge_attributes": "edge attributes",
+}
+
 
 def ranges(starts: Ints, lengths: Ints) -> Ints:
     """Concatenate ``arange(start, start + length)`` for every pair, without a loop.

@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 _USUAL = ("label", "attributes", "label", "weight", "attributes")
 # Keys that GML, GEXF and drawing programs add to nodes and edges; they carry no information.
 _OF_FORMATS = ("id", "viz", "graphics", "key")
+# The same of graphs.
+_OF_GRAPHS = (
+    *("name", "id", "directed", "multigraph", "mode", "start", "end", "node_default"),
+    *("edge_default", "hierarchic", "Creator", "Version", "version", "comment"),
+)
+_CLASSES = ("target", "label", "y")
 
 
 class NotGraphsError(GraphDataError, TypeError):
@@ -162,6 +168,7 @@ def from_networkx(
         {"node_label": node_label, "node_attributes": node_attributes},
         {"edge_label": edge_label, "edge_weight": edge_weight, "edge_attributes": edge_attributes},
     )
+    warn_of_unread_of_graphs(graphs, _CLASSES)
     if targets is None:
         own = [_target_of(graph) for graph in graphs]
         classes = targets_by_position(own, "the target of graphs")
@@ -270,6 +277,19 @@ def _warn_of_unread(graphs: Sequence[nx.Graph], keys: Sequence[str | None]) -> N
             )
 
 
+def warn_of_unread_of_graphs(graphs: Sequence[nx.Graph], read: Sequence[str]) -> None:
+    """Name the data of graphs as a whole that are under other keys than those that are read."""
+    keys = dict.fromkeys(key for graph in graphs for key in graph.graph)
+    if others := [key for key in keys if key not in (*read, *_OF_GRAPHS)]:
+        warnings.warn(
+            f"The graphs have data that are not used, under "
+            f"{excerpt(', '.join(map(repr, others)), 100)}; read are "
+            f"{' and '.join(map(repr, read)) or 'nothing'}.",
+            KgnnWarning,
+            stacklevel=3,
+        )
+
+
 def _require_known_keys(
     graphs: Sequence[nx.Graph],
     of_nodes: dict[str, str | None],
@@ -293,7 +313,7 @@ def _require_known_keys(
 
 
 def _target_of(graph: Any) -> Hashable | None:
-    told = {key: graph.graph.get(key) for key in ("target", "label", "y")}
+    told = {key: graph.graph.get(key) for key in _CLASSES}
     found = {key: target for key, target in told.items() if not is_unknown(target)}
     if len({class_name(target) for target in found.values()}) > 1:
         both = " and ".join(f"{key}={excerpt(repr(own), 40)}" for key, own in found.items())

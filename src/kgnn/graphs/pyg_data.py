@@ -153,6 +153,12 @@ def _edge_data(graphs: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
                     "edge_attributes stand beside an edge_attr that is not one-hot; join the two"
                 )
             attributes = tables
+    for row, weight in enumerate(weights):
+        if weight is not None and weight.shape[1:] != (1,):
+            raise GraphDataError(
+                f"data_list[{row}]: an edge has one weight, got edge_weight of shape "
+                f"{weight.shape}; several numbers belong into edge_attr"
+            )
     weights = [None if w is None else w[:, 0] for w in weights]
     return labels or [None] * len(graphs), weights, attributes
 

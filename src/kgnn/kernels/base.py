@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.graphs.graph import CARRIED, Floats, GraphDataset
 
 Features: TypeAlias = sparse.csr_array | Floats
 
@@ -27,6 +27,24 @@ class Featurizer(Protocol):
 
     def fit_transform(self, graphs: GraphDataset, y: Any = None) -> Features:
         """Learn the columns and return the features of the same graphs."""
+
+
+def unread_by(kernel: Any, graphs: GraphDataset) -> tuple[str, ...]:
+    """Name what graphs carry that a kernel does not read, as its ``reads`` says.
+
+    Examples
+    --------
+    >>> from kgnn.graphs.packing import pack
+    >>> from kgnn.kernels.graphlets import Graphlets
+    >>> unread_by(Graphlets(), pack("water", [3], [0, 0], [1, 2], node_labels="OHH"))
+    ('node labels',)
+    """
+    reads = getattr(kernel, "reads", CARRIED)  # one of others does not say
+    return tuple(
+        words
+        for name, words in CARRIED.items()
+        if name not in reads and getattr(graphs, name) is not None
+    )
 
 
 def gram(features: Features, others: Features | None = None) -> Floats:

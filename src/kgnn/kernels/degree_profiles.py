@@ -7,7 +7,7 @@ Cai & Wang, *A simple yet effective baseline for non-attributed graph classifica
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,8 @@ class DegreeProfiles(TransformerMixin, BaseEstimator):
     >>> DegreeProfiles().fit_transform(cycles_and_trees(4)).shape
     (4, 171)
     """
+
+    reads: ClassVar[tuple[str, ...]] = ("node_labels",)
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> DegreeProfiles:
         """Learn the labels of nodes."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,8 @@ class Graphlets(CountedFeatures):
     >>> Graphlets(sizes=(3,)).fit_transform(graphs).shape
     (20, 4)
     """
+
+    reads: ClassVar[tuple[str, ...]] = ()
 
     sizes: tuple[int, ...] = (3, 4)
     _: KW_ONLY

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kgnn.errors import ParameterError
-from kgnn.graphs.graph import GraphDataset
+from kgnn.graphs.graph import CARRIED, GraphDataset
 from kgnn.graphs.interop import as_dataset
 from kgnn.kernels.base import Featurizer
 
@@ -50,6 +50,14 @@ class KernelSum(TransformerMixin, BaseEstimator):
 
     def __init__(self, kernels: Sequence[Any]) -> None:
         self.kernels = kernels
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What some kernel reads of what graphs carry."""
+        from kgnn.kernels import make_kernel
+
+        each = [getattr(make_kernel(kernel), "reads", CARRIED) for kernel in self.kernels]
+        return tuple(name for name in CARRIED if any(name in reads for reads in each))
 
     def fit(self, graphs: GraphDataset, y: Any = None) -> KernelSum:
         """Fit each kernel and its scale on these graphs."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import count, takewhile
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,8 @@ class ShortestPaths(CountedFeatures):
     >>> sorted(zip(paths.get_feature_names_out().tolist(), features.tolist()))
     [('sp1_H_O', 2.0), ('sp2_H_H', 1.0)]
     """
+
+    reads: ClassVar[tuple[str, ...]] = ("node_labels",)
 
     _: KW_ONLY
     start: str = "auto"

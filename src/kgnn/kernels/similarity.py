@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgnn.errors import ParameterError
+from kgnn.errors import KgnnWarning, ParameterError, excerpt
 from kgnn.graphs.graph import Floats, Graph, GraphDataset, Ints
 from kgnn.kernels import make_kernel
-from kgnn.kernels.base import cosines
+from kgnn.kernels.base import cosines, unread_by
 from kgnn.kernels.counted import CountedFeatures
 from kgnn.progress import track
 
@@ -75,6 +76,9 @@ def similarities(
         if "normalize" in chosen.get_params():
             chosen.set_params(normalize="graph")
     query = graph.dataset[[graph.row]]
+    if unread := unread_by(chosen, query):
+        told = f"The kernel {excerpt(str(kernel))} does not use the {' and '.join(unread)}"
+        warnings.warn(f"{told} of '{graph.dataset.name}'.", KgnnWarning, stacklevel=2)
     # What the one graph does not contain adds nothing to a product; it counts in lengths.
     chosen.fit(query)
     run = others.node_offsets[:-1] // _NODES_AT_ONCE

@@ -84,9 +84,10 @@ class DGK(EmbeddedClassifier):
     widths: tuple[Width, ...] = (None,)
     use_edge_labels: bool = True
 
-    def _idle_switches(self) -> tuple[str, ...]:
-        numbers = ("edge_weights", "edge_attributes")
-        return numbers if self.base == "wl" else ("use_edge_labels",)
+    def _unread(self) -> tuple[str, ...]:
+        if self.base == "wl":
+            return ("edge_weights", "edge_attributes")
+        return ("use_edge_labels",) if self.base == "sp" else ("use_edge_labels", "node_labels")
 
     def _featurizers(self) -> list[Featurizer]:
         return [

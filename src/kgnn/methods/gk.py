@@ -54,6 +54,9 @@ class GK(FeaturizedClassifier):
     connected_only: bool = False
     samples: Count | None = None
 
+    def _unread(self) -> tuple[str, ...]:
+        return ("node_labels",)
+
     def _featurizers(self) -> list[Featurizer]:
         return [
             Graphlets(

@@ -72,7 +72,7 @@ class Graph2Vec(EmbeddedClassifier):
     negatives: Count = 5
     use_edge_labels: bool = True
 
-    def _idle_switches(self) -> tuple[str, ...]:
+    def _unread(self) -> tuple[str, ...]:
         return ("edge_weights", "edge_attributes")
 
     def _featurizers(self) -> list[Featurizer]:

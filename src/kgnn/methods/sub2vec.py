@@ -69,6 +69,9 @@ class Sub2Vec(EmbeddedClassifier):
     window: Count = 2
     epochs: Count = 5
 
+    def _unread(self) -> tuple[str, ...]:
+        return ("node_labels",)
+
     def _featurizers(self) -> list[Featurizer]:
         return [
             WalkVectors(

@@ -18,7 +18,7 @@ from sklearn.utils import estimator_checks
 from kgnn.errors import KgnnWarning
 from kgnn.estimator.classifier import UNLABELED, GraphClassifier
 from kgnn.graphs.datasets.toy import cycles_and_trees, planted_motifs, random_graphs
-from kgnn.graphs.graph import Floats, GraphDataset
+from kgnn.graphs.graph import CARRIED, Floats, GraphDataset
 from kgnn.graphs.packing import concatenate, pack
 
 Check = Callable[[GraphClassifier], None]
@@ -219,6 +219,51 @@ def rare_class() -> tuple[GraphDataset, Any, GraphDataset]:
     return graphs[:40], (np.arange(40) % 10 == 0).astype(np.int64), graphs[40:]
 
 
+def says_what_it_does_not_use(method: GraphClassifier) -> None:
+    """What graphs carry has a say in the answers, or ``unused_`` names it, and a warning does."""
+    of_nodes, of_edges = ("node_labels", "node_attributes"), ("edge_weights", "edge_attributes")
+    # What is chosen by these may need one kind alone, so few stand beside each other.
+    for carried in (of_nodes, of_edges, ("edge_labels",), ("edge_directions",)):
+        graphs = _carrying(carried)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = _fitted(method, graphs[:24], None)
+        told = " ".join(str(each.message) for each in caught)
+        for name in carried:
+            other = _carrying(carried, turned=name)[24:]
+            is_used = (model.predict_proba(other) != model.predict_proba(graphs[24:])).any()
+            words = CARRIED[name]
+            assert is_used != (words in model.unused_), (
+                f"{words} are {'used' if is_used else 'not used'}, but unused_ is {model.unused_}"
+            )
+            assert is_used or words in told, f"no warning says that the {words} are not used"
+
+
+def _carrying(carried: tuple[str, ...], turned: str = "") -> GraphDataset:
+    """Return rings in which all that they carry tells the class, or one thing the other class."""
+    sizes = np.arange(36) % 4 + 5
+    first = np.cumsum(sizes) - sizes
+    row = np.repeat(np.arange(36), sizes)
+    place = np.arange(sizes.sum()) - first[row]
+    ends = first[row] + np.stack([place, (place + 1) % sizes[row]])
+    told = {name: (row + (name == turned)) % 2 for name in CARRIED}
+    numbers = {name: told[name] + place % 3 / 10 for name in CARRIED}
+    values = {
+        "node_labels": told["node_labels"],
+        "node_attributes": numbers["node_attributes"][:, None],
+        "edge_labels": told["edge_labels"],
+        "edge_weights": numbers["edge_weights"],
+        "edge_attributes": numbers["edge_attributes"][:, None],
+    }
+    is_directed = "edge_directions" in carried
+    if is_directed:
+        backward = (told["edge_directions"] == 1) & (place % 2 == 1)
+        ends = np.where(backward, ends[::-1], ends)
+    given: dict[str, Any] = {name: values[name] for name in carried if name in values}
+    targets = [row % 2 for row in range(36)]
+    return pack("rings", sizes, *ends, targets=targets, directed=is_directed, **given)
+
+
 def is_not_sure_of_what_contradicts_itself(method: GraphClassifier) -> None:
     """If equal graphs have different labels, no class is nearly certain for them."""
     graphs, labels = planted_motifs(2, n_nodes=12), np.array(["a", "b"])
@@ -300,6 +345,7 @@ CHECKS: tuple[Check, ...] = (
     holds_out_every_label,
     does_not_hold_out_the_only_label_of_a_class,
     does_not_neglect_a_rare_class_that_is_balanced,
+    says_what_it_does_not_use,
     is_not_sure_of_what_contradicts_itself,
     refuses_what_is_not_a_task,
     keeps_the_scikit_learn_contract,

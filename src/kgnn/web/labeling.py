@@ -208,9 +208,11 @@ def _add_reading(app: FastAPI, workbench: Workbench, signal: Signal) -> None:
         return workbench.doubts()
 
     @app.get("/labels.csv")
-    def labels() -> Response:
+    def labels(for_spreadsheets: bool = False) -> Response:
         headers = {"content-disposition": 'attachment; filename="labels.csv"'}
-        return Response(workbench.labels_csv(), media_type="text/csv", headers=headers)
+        return Response(
+            workbench.labels_csv(for_spreadsheets), media_type="text/csv", headers=headers
+        )
 
 
 def _add_writing(app: FastAPI, workbench: Workbench) -> None:

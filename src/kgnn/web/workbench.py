@@ -18,6 +18,7 @@ import numpy as np
 from kgnn.colors import N_SERIES
 from kgnn.errors import KgnnError, ParameterError, UnknownNameError, excerpt
 from kgnn.graphs.readers.labels_csv import label_graphs, read_labels
+from kgnn.graphs.readers.text import harmless
 from kgnn.web import curve
 from kgnn.web.learning import Job, Learner, Map, Outcome, Progress
 from kgnn.web.pool import Pool
@@ -212,14 +213,19 @@ class Workbench:
             )
         return found
 
-    def labels_csv(self) -> str:
-        """Return all answers as a table that ``--labels`` takes; other columns say more."""
+    def labels_csv(self, for_spreadsheets: bool = False) -> str:
+        """Return all answers as a table that ``--labels`` takes; other columns say more.
+
+        With ``for_spreadsheets``, an apostrophe goes before text that would be run as a formula.
+        """
+        kept = harmless if for_spreadsheets else str
         lines = io.StringIO()
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(["id", "label", "answer", "who", "at"])
         for key, name in zip(self.pool.keys, self.pool.names, strict=True):
             if each := self.project.answers.get(key):
-                writer.writerow([name, each.label or "", each.kind, each.who, each.at])
+                cells = [name, each.label or "", each.kind, each.who, each.at]
+                writer.writerow(map(kept, cells))
         return lines.getvalue()
 
     # -- what pages do ----------------------------------------------------------------------------

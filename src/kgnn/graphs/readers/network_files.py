@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import codecs
 import io
-import logging
+import warnings
 from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from kgnn.errors import DatasetUnavailableError, ErrorHandler, GraphDataError, excerpt, raise_error
+from kgnn.errors import (
+    DatasetUnavailableError,
+    ErrorHandler,
+    GraphDataError,
+    KgnnWarning,
+    excerpt,
+    raise_error,
+)
 from kgnn.graphs.collector import is_directed
 from kgnn.graphs.graph import GraphDataset
-from kgnn.graphs.interop import networkx, pack_networkx
+from kgnn.graphs.interop import networkx, pack_networkx, warn_of_unread_of_graphs
 from kgnn.graphs.labels import class_name
 from kgnn.graphs.readers.archive import require_file
 from kgnn.graphs.readers.labels_csv import read_labels
@@ -23,8 +30,8 @@ MAX_FILE_BYTES = 256 << 20
 FILES_AT_ONCE = 64
 
 _LABELS = "labels.csv"
+_OWN_CLASS = ("target", "label")
 _SUFFIXES = (".graphml", ".gml", ".gexf")
-_logger = logging.getLogger(__name__)
 
 
 def read(
@@ -90,6 +97,7 @@ def _read_part(
     directed: bool,
 ) -> GraphDataset:
     files, graphs = _read_each(files, on_error)
+    warn_of_unread_of_graphs(graphs, _OWN_CLASS)
     names = [_name(folder, path) for path in files]
     targets = [
         _class_of(folder, path, name, graph, classes)
@@ -145,7 +153,7 @@ def _class_of(
 
 
 def _own_target(path: Path, graph: Any) -> str | None:
-    told = [graph.graph[key] for key in ("target", "label") if key in graph.graph]
+    told = [graph.graph[key] for key in _OWN_CLASS if key in graph.graph]
     # networkx reads a repeated GML key as a list.
     found = [each for one in told for each in (one if isinstance(one, list) else [one])]
     names = list(dict.fromkeys(class_name(each) for each in found))
@@ -287,14 +295,28 @@ def _classes(folder: Path, files: list[Path]) -> dict[str, str | None]:
     return classes
 
 
+def _warn_of_names(graphs: list[Any]) -> None:
+    """Say that labels of nodes are taken as names, unless they are just the ids or numbers."""
+    labels = {str(d["label"]): n for g in graphs for n, d in g.nodes(data=True) if "label" in d}
+    told = sorted(label for label, n in labels.items() if not label.isdecimal() and label != str(n))
+    if told:
+        warnings.warn(
+            "No label of a node comes twice in a graph, so they are taken as names and not used: "
+            f"{excerpt(', '.join(told), 60)} (kgnn.load(…, has_node_labels=True) uses them).",
+            KgnnWarning,
+            stacklevel=5,
+        )
+
+
 def _drop_display_names(files: list[Path], graphs: list[Any], has_node_labels: bool | None) -> None:
     """Remove node labels of GML and GEXF graphs that are names rather than categories."""
     drawn = [g for f, g in zip(files, graphs, strict=True) if _format(f) != ".graphml"]
     if has_node_labels is None:
         labels = [[str(label) for _, label in graph.nodes(data="label")] for graph in drawn]
         has_node_labels = any(len(set(of_graph)) < len(of_graph) for of_graph in labels)
+        if not has_node_labels:
+            _warn_of_names(drawn)
     if drawn and not has_node_labels:
-        _logger.info("node labels never repeat within a graph: taken as names and left out")
         for graph in drawn:
             for _, data in graph.nodes(data=True):
                 data.pop("label", None)

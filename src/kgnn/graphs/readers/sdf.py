@@ -125,7 +125,7 @@ def _printable(text: str) -> str:
 
 
 def _target_field(path: Path, fields: list[str], wanted: str | None) -> str | None:
-    place = find_column(path, fields, wanted, TARGET_NAMES)
+    place = find_column(path, fields, wanted, TARGET_NAMES, "--read target_column")
     return None if place is None else fields[place]
 
 

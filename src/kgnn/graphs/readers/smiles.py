@@ -9,7 +9,7 @@ Each line of a ``.smi`` file is a SMILES and perhaps a name. Both may be compres
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +35,22 @@ def columns(path: Path, **options: str | None) -> list[str]:
         return ["smiles", "name"]
     header = next(csv_rows(path, None), Row(0, [])).cells
     named = _find_columns(path, header, **without_meanings(options)).identity
-    return [each for place, each in enumerate(header) if (place, each) != (named, "id")]
+    return [each for place, each in enumerate(_distinct(header)) if (place, each) != (named, "id")]
+
+
+def _distinct(header: Sequence[str]) -> list[str]:
+    """Return names of columns, of which one that comes again gets a number.
+
+    Examples
+    --------
+    >>> _distinct(["smiles", "note", "note", ""])
+    ['smiles', 'note', 'note_2', '']
+    """
+    names: dict[str, None] = {}
+    for name in header:
+        spellings = chain([name], (f"{name}_{number}" for number in count(2)))
+        names[next(each for each in spellings if each not in names)] = None
+    return list(names)
 
 
 def _rows(
@@ -93,13 +108,14 @@ def _csv_rows(
     if first is None:
         raise GraphDataError(f"{path} holds no molecules; it needs a header and one line for each")
     smiles, target, identity = _find_columns(path, header, **columns)
+    names = _distinct(header)
     for line, cells in chain([first], rows):
         yield Molecule(
             f"{path}, line {line}",
             cells[smiles],
             None if target is None else cells[target] or None,
             None if identity is None else cells[identity],
-            dict(zip(header, cells, strict=True)),
+            dict(zip(names, cells, strict=True)),
         )
 
 
