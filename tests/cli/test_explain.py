@@ -92,7 +92,7 @@ def test_bad_graphs_are_all_named_and_can_be_left_out(files, tmp_path):
     assert all(part in str(caught.value) for part in ("line 4", "line 6", "--skip-bad"))
     done = run(model, str(bad), "--id", "21", "--skip-bad")
     assert done.exit_code == 0
-    assert "2 could not be read" in done.stderr
+    assert "Skipped 2 graphs that could not be read" in done.stderr
     similar = ["similar", str(bad), "0", "--skip-bad", "--json"]
     assert CliRunner().invoke(app, similar, catch_exceptions=False).exit_code == 0
 

@@ -74,7 +74,7 @@ def test_bad_molecules_are_left_out(kgnn, here):
     assert done.code == 0, done.err
     assert ids(done.out) == ["a", "c", "f"]
     for told in (
-        "5 could not be read",
+        "Skipped 5 graphs that could not be read",
         "x.csv, line 3: 'C(' is not valid SMILES",
         "x.csv, line 5: not readable as CSV",
         "x.csv, line 6: expected 2 cells, got 1",
@@ -106,7 +106,7 @@ def test_unreadable_files_of_a_folder_are_left_out(kgnn, here, monkeypatch):
     done = kgnn("predict", "model", "nets", "--skip-bad")
     assert done.code == 0, done.err
     assert ids(done.out) == ["a", "d", "e", "f"]
-    assert "4 could not be read" in done.err
+    assert "Skipped 4 graphs that could not be read" in done.err
     assert "b.graphml is not well-formed XML" in done.err
     assert "h.graphml: node '1' has no 'label', but others have" in done.err
 
@@ -116,7 +116,7 @@ def test_several_sources_are_counted_together_and_the_first_reasons_told(kgnn, h
         (here / f"{name}.jsonl").write_text(f"{RING}\n" + "{\n" * 15)
     done = kgnn("predict", "model", "a.jsonl", "b.jsonl", "--skip-bad")
     assert ids(done.out) == ["0", "0"]
-    assert "30 could not be read" in done.err
+    assert "Skipped 30 graphs that could not be read" in done.err
     assert done.err.count("not valid JSON") == 20
     assert "b.jsonl, line 2" in done.err
     assert "… and 10 more" in done.err
@@ -127,7 +127,7 @@ def test_where_no_graph_can_be_read_only_the_header_is_written(kgnn, here):
     done = kgnn("predict", "model", "x.jsonl", "--skip-bad")
     assert (done.code, done.out.count("\n")) == (0, 1)
     assert "0 graphs." in done.err
-    assert "2 could not be read" in done.err
+    assert "Skipped 2 graphs that could not be read" in done.err
 
 
 @pytest.mark.parametrize(
