@@ -4,6 +4,7 @@
 
     python benchmarks/faults.py            # all of it, with a table in the end
     python benchmarks/faults.py kills      # one kind: kills, disk, flips, models, readers
+    python benchmarks/faults.py kills --only predict          # one row of its table
     python benchmarks/faults.py models readers --minutes 60   # new ones, for as long as you like
 
 Run it in a checkout with the extras of development, as it uses the tests' strategies of damage. An
@@ -28,6 +29,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import cycle, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,6 +57,7 @@ from kgnn.graphs.soundness import require_sound
 _POINTS = 8  # calls of the layer among which a kill is put
 _TO_PACK = 6  # records of each of two datasets
 _SMALL_DISK = 400  # KiB
+_SECONDS_TO_END = 10  # of the workers of a process that was killed
 _ROUNDS = 20  # with --minutes, each kind has its turn with a part of its attempts
 
 
@@ -77,7 +80,22 @@ class Count(NamedTuple):
         return f"| {self.what} | {self.attempts:,} | {self.survived:,} | {len(self.losses):,} |"
 
 
-def tally(what: str, outcomes: Iterator[str | None]) -> Count:
+class Asked(NamedTuple):
+    """How much is tried of one kind of damage, and what is drawn."""
+
+    attempts: int
+    seed: str
+    only: str = ""  # rows of the table: those whose name has this text
+
+    def tally(
+        self, what: str, outcomes: Callable[[random.Random], Iterator[str | None]]
+    ) -> Iterator[Count]:
+        """Count one row, if it is wanted; what it draws does not depend on other rows."""
+        if self.only in what:
+            yield _count(what, outcomes(random.Random(f"{self.seed}, {what}")))
+
+
+def _count(what: str, outcomes: Iterator[str | None]) -> Count:
     """Count outcomes: None for what survived, else what was lost."""
     attempts, losses, told = 0, list[str](), time.monotonic()
     for loss in outcomes:
@@ -254,16 +272,42 @@ class Running:
             time.sleep(0.002)
 
 
-def _in_session(leader: int) -> list[int]:
+class _Process(NamedTuple):
+    """A process that is still there."""
+
+    pid: int
+    seconds: float  # of a processor, in user and system mode
+    waits: bool  # for a processor or a disk, on a machine that is busy
+
+
+def _in_session(leader: int) -> list[_Process]:
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            state, _, _, session, *_ = stat.read_text().rpartition(")")[2].split()
+            state, _, _, session, *more = stat.read_text().rpartition(")")[2].split()
         except (OSError, ValueError):
             continue
         if session == str(leader) and state != "Z":
-            found.append(int(stat.parent.name))
+            seconds = (int(more[7]) + int(more[8])) / os.sysconf("SC_CLK_TCK")
+            found.append(_Process(int(stat.parent.name), seconds, state in "RD"))
     return found
+
+
+def _do_not_end(leader: int) -> list[_Process]:
+    """Return the processes of a session that do not end; there is time for those on their way.
+
+    They may sleep or compute for so long, and be kept waiting by a busy machine for longer.
+    """
+    idle, last = 0.0, time.monotonic()
+    before = sum(each.seconds for each in _in_session(leader))
+    while left := _in_session(leader):
+        now = time.monotonic()
+        idle += 0.0 if any(each.waits for each in left) else now - last
+        last = now
+        if max(idle, sum(each.seconds for each in left) - before) > _SECONDS_TO_END:
+            break
+        time.sleep(0.05)
+    return left
 
 
 def _results(folder: Path, job: Job) -> dict[str, bytes]:
@@ -272,14 +316,14 @@ def _results(folder: Path, job: Job) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): _content(file) for file in files}
 
 
-def kills(n: int, rng: random.Random) -> Iterator[Count]:
+def kills(asked: Asked) -> Iterator[Count]:
     """Kill each command at random moments, and at the calls that write."""
     with tempfile.TemporaryDirectory() as place:
         start = Path(place) / "start"
         start.mkdir()
-        jobs = _jobs(start)
-        for job in jobs:
-            yield tally(f"kill {job.name}", _killed(job, round(n * job.share), start, rng))
+        for job in _jobs(start):
+            n = round(asked.attempts * job.share)
+            yield from asked.tally(f"kill {job.name}", partial(_killed, job, n, start))
 
 
 def _killed(job: Job, n: int, start: Path, rng: random.Random) -> Iterator[str | None]:
@@ -313,13 +357,11 @@ def _judged(
     job: Job, folder: Path, leader: int, expected: dict[str, bytes], where: str
 ) -> str | None:
     """Say what was lost by a kill, if anything was."""
-    deadline = time.monotonic() + 10
-    while left := _in_session(leader):
-        if time.monotonic() > deadline:
-            for pid in left:
-                os.kill(pid, signal.SIGKILL)
-            return f"{job.name} {where}: {len(left)} processes did not end"
-        time.sleep(0.05)
+    if left := _do_not_end(leader):
+        called = [Path(f"/proc/{each.pid}/cmdline").read_bytes()[-200:] for each in left]
+        for each in left:
+            os.kill(each.pid, signal.SIGKILL)
+        return f"{job.name} {where}: processes did not end: {called}"
     try:
         job.check(folder)
         running = Running(folder, job.words)
@@ -349,9 +391,9 @@ def _small_disk() -> Iterator[Path]:
             subprocess.run(["umount", place], check=True)
 
 
-def full_disk(n: int, rng: random.Random) -> Iterator[Count]:
+def full_disk(asked: Asked) -> Iterator[Count]:
     """Save models, records and graphs onto a disk that has too little room for them."""
-    yield tally("write to a full disk", _filled(n, rng))
+    yield from asked.tally("write to a full disk", partial(_filled, asked.attempts))
 
 
 def _filled(n: int, rng: random.Random) -> Iterator[str | None]:
@@ -388,13 +430,14 @@ def _saved(folder: Path) -> list[Path]:
     return [saved(name, folder) for name in entries()]
 
 
-def flips(n: int, rng: random.Random) -> Iterator[Count]:
+def flips(asked: Asked) -> Iterator[Count]:
     """Flip one bit of a saved model at a time, of every method in turn."""
     with tempfile.TemporaryDirectory() as place:
-        yield tally("flip a bit of a model", _flipped(n, rng, _saved(Path(place))))
+        files = _saved(Path(place))
+        yield from asked.tally("flip a bit of a model", partial(_flipped, asked.attempts, files))
 
 
-def _flipped(n: int, rng: random.Random, files: list[Path]) -> Iterator[str | None]:
+def _flipped(n: int, files: list[Path], rng: random.Random) -> Iterator[str | None]:
     for attempt in range(n):
         file = files[attempt % len(files)]
         content = file.read_bytes()
@@ -410,13 +453,14 @@ def _flipped(n: int, rng: random.Random, files: list[Path]) -> Iterator[str | No
         file.write_bytes(content)
 
 
-def models(n: int, rng: random.Random) -> Iterator[Count]:
+def models(asked: Asked) -> Iterator[Count]:
     """Open models of every method with an entry that was removed, added, retyped or reshaped."""
     with tempfile.TemporaryDirectory() as place:
-        yield tally("craft a model", _crafted(n, rng, _saved(Path(place))))
+        files = _saved(Path(place))
+        yield from asked.tally("craft a model", partial(_crafted, asked.attempts, files))
 
 
-def _crafted(n: int, rng: random.Random, files: list[Path]) -> Iterator[str | None]:
+def _crafted(n: int, files: list[Path], rng: random.Random) -> Iterator[str | None]:
     from tests.estimator.model_mutations import mutated
     from tests.estimator.test_fuzzed_models import opens
 
@@ -436,7 +480,7 @@ def _crafted(n: int, rng: random.Random, files: list[Path]) -> Iterator[str | No
 # -- readers --------------------------------------------------------------------------------------
 
 
-def readers(n: int, rng: random.Random) -> Iterator[Count]:
+def readers(asked: Asked) -> Iterator[Count]:
     """Read damaged files of every format, as the tests do for fewer."""
     from tests.graphs.test_fuzzed_readers import CASES
 
@@ -444,10 +488,11 @@ def readers(n: int, rng: random.Random) -> Iterator[Count]:
     for name in CASES:
         kinds.setdefault(name.removeprefix("bare-").partition("-")[0], []).append(name)
     for kind, names in kinds.items():
-        yield tally(f"damage: {kind}", _damaged(n, rng, [CASES[name] for name in names]))
+        cases = [CASES[name] for name in names]
+        yield from asked.tally(f"damage: {kind}", partial(_damaged, asked.attempts, cases))
 
 
-def _damaged(n: int, rng: random.Random, cases: list[Any]) -> Iterator[str | None]:
+def _damaged(n: int, cases: list[Any], rng: random.Random) -> Iterator[str | None]:
     from tests.graphs.mutations import mutated
     from tests.graphs.test_fuzzed_readers import attempt
 
@@ -489,6 +534,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("kinds", nargs="*", help=f"some of {', '.join(_KINDS)}; default: all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="rows of the table that have this in their name")
     parser.add_argument("--minutes", type=float, help="go on with new seeds for so long")
     for name, (_, number) in _KINDS.items():
         parser.add_argument(f"--{name}", type=int, default=number, help=f"attempts of {name}")
@@ -512,12 +558,12 @@ def _run(asked: argparse.Namespace) -> Iterator[Count]:
     kinds = asked.kinds or list(_KINDS)
     if asked.minutes is None:
         for name in kinds:
-            yield from _KINDS[name][0](getattr(asked, name), random.Random(asked.seed))
+            yield from _KINDS[name][0](Asked(getattr(asked, name), str(asked.seed), asked.only))
         return
     start = time.monotonic()
     for number, name in enumerate(cycle(kinds)):
         n = -(-getattr(asked, name) // _ROUNDS)
-        for count in _KINDS[name][0](n, random.Random(f"{asked.seed}, {number}")):
+        for count in _KINDS[name][0](Asked(n, f"{asked.seed}, {number}", asked.only)):
             yield count
             minutes = (time.monotonic() - start) / 60
             if minutes >= asked.minutes:
