@@ -201,8 +201,7 @@ def test_twenty_graphs_are_labeled_by_keyboard_undone_learned_from_and_kept(serv
     assert page.is_hidden("#opinion")
     page.goto(f"{server.address}/learn")
     page.click("#learn")
-    page.wait_for_selector("#curve .point")
-    assert page.locator("#curve .point").count() == 1
+    _until(page, "document.querySelectorAll('#curve .point').length === 1", 120)
     assert "19" in page.text_content("#models")
 
     server.end(signal.SIGKILL)
