@@ -54,7 +54,7 @@ def test_graphs_are_drawn_and_told(graphs):
 def test_models_say_what_they_learned_from(model):
     shown = model._repr_html_()
     assert {"table", "td"} <= {*Balanced(shown).tags}
-    for told in ("WL", "of class plain", "iterations=(1,)", "of 20 right"):
+    for told in ("WL", "of class plain", "iterations=(1,)", "% of 20"):
         assert told in shown, told
     assert model._repr_mimebundle_()["text/html"] == shown
     assert "WL" in WL()._repr_html_()  # scikit-learn's diagram

@@ -74,7 +74,7 @@ def test_too_many_nodes_are_named_by_place(monkeypatch):
     monkeypatch.setenv("KGNN_MAX_BARE_NODES", str(2**40))
     graphs = GraphCollector()
     graphs.add("line 1", 2**31 - 2, [])
-    with pytest.raises(GraphDataError, match="line 2: a dataset holds at most 2147483647 nodes"):
+    with pytest.raises(GraphDataError, match="line 2: a dataset has at most 2147483647 nodes"):
         graphs.add("line 2", 2, [])
 
 

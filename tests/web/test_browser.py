@@ -406,7 +406,7 @@ def test_an_answer_on_the_page_of_a_graph_is_given_and_undone_by_keys(server, op
     page.wait_for_selector("#classes button[aria-pressed=true]:has-text('tree')")
     page.keyboard.press("u")
     page.wait_for_selector("#history li:has-text('undone')")
-    assert page.locator("#classes button[aria-pressed=true]").count() == 0
+    page.wait_for_selector("#classes button[aria-pressed=true]", state="detached")
 
 
 @pytest.fixture(scope="module")

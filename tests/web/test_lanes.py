@@ -103,7 +103,7 @@ def test_a_lane_goes_on_after_an_error_and_answers_all_before_it_closes():
         asked = [asyncio.ensure_future(lane.ask(each)) for each in ("bad", "a", "b")]
         await asyncio.sleep(0.02)
         await asyncio.to_thread(lane.close)
-        with pytest.raises(BusyError, match="stopped"):
+        with pytest.raises(BusyError, match="stopping"):
             await lane.ask("late")
         return await asyncio.gather(*asked, return_exceptions=True)
 

@@ -58,8 +58,8 @@ class LabelPropagation(GraphClassifier):
     >>> graphs = cycles_and_trees(60)
     >>> labels = graphs.targets.copy()
     >>> labels[10:40] = -1
-    >>> LabelPropagation().fit(graphs[:40], labels[:40]).score(graphs[40:])
-    1.0
+    >>> LabelPropagation().fit(graphs[:40], labels[:40]).score(graphs[40:]) > 0.9
+    True
     """
 
     # Paper silent: the originals put a Gaussian on vectors and tune its width. The cosines of the

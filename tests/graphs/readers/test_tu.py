@@ -130,11 +130,11 @@ class TestRefusals:
     def test_a_folder_with_two_datasets_is_refused(self, write):
         path = write()
         (path / "OTHER_A.txt").write_text("")
-        with pytest.raises(GraphDataError, match="holds 2 files named NAME_A.txt"):
+        with pytest.raises(GraphDataError, match="has 2 files named NAME_A.txt"):
             tu.read(path)
 
     def test_a_folder_without_dataset_is_refused(self, tmp_path):
-        with pytest.raises(GraphDataError, match="holds 0 files named NAME_A.txt"):
+        with pytest.raises(GraphDataError, match="has 0 files named NAME_A.txt"):
             tu.read(tmp_path)
 
 
