@@ -51,7 +51,7 @@ def test_what_a_method_does_not_use_is_said_once(kgnn, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         done = kgnn("run", "gk", tmp_path / "g.jsonl", "--splits", "2", "--protocol", "budget")
-    assert done.err.count("GK does not use the edge labels of 'g'") == 1
+    assert done.err.count("GK does not use the node labels and edge labels of 'g'") == 1
 
 
 BUDGET = ("run", "ldp", "planted-motifs", "--protocol", "budget", "--splits", "2",

@@ -185,6 +185,7 @@ def test_a_damaged_file_is_read_as_sound_graphs_or_refused_by_name(tmp_path, cas
         assert graphs[:].fingerprint  # all of it can be copied, and written as text
 
 
+@pytest.mark.filterwarnings("ignore:No label of a node comes twice")  # as in the original
 @pytest.mark.parametrize("case", TEXTS.values(), ids=TEXTS)
 @settings(_fuzz, max_examples=10)
 @given(data=st.data())

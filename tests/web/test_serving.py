@@ -161,6 +161,7 @@ def test_what_is_served_is_described_and_nothing_comes_from_elsewhere(client, mo
     assert client.get("/static/another/ask.js").status_code == 404
 
 
+@pytest.mark.filterwarnings("ignore:Edges of 'request' have labels")
 def test_no_request_that_the_description_allows_or_forbids_breaks_the_server(address):
     schema = schemathesis.openapi.from_url(f"{address}openapi.json")
     asked = set()
