@@ -22,6 +22,7 @@ FAST = {
     "walks": 5,
     "pretrain_epochs": 2,
     "teacher_epochs": 3,
+    "neighbors": 30,  # all of a few graphs: the nearest are of one class, whatever else they carry
 }
 
 
